@@ -1,0 +1,74 @@
+# Every target does its own set-up: it needs Python 3.11 to 3.13, make and the package registries.
+# ARGS goes to the program that a target runs: make demo ARGS="--seconds 30", make test ARGS="-k reset".
+
+ARGS ?=
+JOBS ?= 2
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& echo $$p && break; done)
+
+BIN := .venv/bin
+VENV := .venv/.made
+TOOLS := .cache/tools/.made
+# The folder `tests` on the path: the scripts under it import each other as `tools`, `engine`, …
+RUN := PYTHONPATH=tests $(BIN)/python
+
+LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv tools demo test lint test-engine bench-exporter docs lock clean
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+venv: $(VENV) ## Make .venv from the lock, with this project in it, editable
+
+tools: $(TOOLS) ## Fetch Prometheus, promtool, Alertmanager and helm into .cache/tools/bin, without root
+
+demo: $(VENV) ## Show a speculative engine live in the terminal; needs no GPU
+	@$(BIN)/specwatch demo $(ARGS)
+
+test: $(VENV) $(TOOLS) ## Run all tests but those that drive a real vLLM
+	$(BIN)/python -m pytest -n $(JOBS) -m "not engine" $(ARGS)
+
+lint: $(VENV) ## Check style, types and the import direction
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU (3.4 GB on first use)
+	$(RUN) tests/engine/setup_vllm.py
+	$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
+
+bench-exporter: $(VENV) ## Measure what the scrape sidecar costs
+	$(RUN) tests/bench_exporter.py $(ARGS)
+
+docs: $(VENV) ## Write the generated tables into README.md and docs/
+	$(RUN) tests/tools/update_docs.py $(ARGS)
+
+lock: .cache/lock/.made ## Rewrite requirements/*.txt; ARGS=--upgrade takes newer versions
+	$(LOCK) --extra all --group dev --output-file requirements/all.txt pyproject.toml
+	$(LOCK) --group dev --constraint requirements/all.txt --output-file requirements/dev.txt pyproject.toml
+	$(LOCK) --no-deps --output-file requirements/tools.txt requirements/tools.in
+	$(LOCK) --no-deps --output-file requirements/lock.txt requirements/lock.in
+
+clean: ## Remove .venv, .cache and what the checkers left
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+$(VENV): requirements/dev.txt pyproject.toml tests/tools/make_venv.py
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11, 3.12 or 3.13 on PATH; install one or say make PYTHON=..." >&2; exit 1; }
+	@PYTHONPATH=tests $(PYTHON) -m tools.make_venv
+	@touch $@
+
+$(TOOLS): $(VENV) requirements/tools.txt $(wildcard tests/tools/*.py)
+	@$(RUN) -m tools.fetch_tools
+	@touch $@
+
+.cache/lock/.made: $(VENV) requirements/lock.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --upgrade \
+		--requirement requirements/lock.txt --target .cache/lock
+	@touch $@

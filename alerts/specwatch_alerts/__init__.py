@@ -1,0 +1,1 @@
+"""Rules, runbooks and messages for people on call."""

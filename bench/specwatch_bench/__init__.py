@@ -1,0 +1,1 @@
+"""Measure engines and report what speculation is worth."""

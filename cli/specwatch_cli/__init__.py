@@ -1,0 +1,1 @@
+"""The `specwatch` command: one file per command group, no logic."""

@@ -1,0 +1,38 @@
+"""`specwatch demo`: see it work, without a GPU."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+import typer
+
+from specwatch_cli.errors import UserError
+from specwatch_exporters.sidecar.settings import SettingsError
+
+
+def demo_command(
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=5.0, help="How long. [default: 120; with --engine until Ctrl-C]", show_default=False),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Watch this engine instead of the simulated one.", show_default=False),
+    ] = None,
+) -> None:
+    """Watch a speculative engine live: acceptance by position, queue, latency.
+
+    Without --engine a simulated vLLM is started, with real queueing on 16 slots and step times measured on an H200;
+    part-way its draft goes stale. Ctrl-C leaves nothing running.
+    """
+    logging.getLogger("specwatch").addHandler(logging.NullHandler())
+    logging.getLogger("specwatch").propagate = False
+    from specwatch_exporters.demo.run import run_demo  # noqa: PLC0415 - brings aiohttp, which only the demo needs
+
+    try:
+        run_demo(engine, seconds)
+    except SettingsError as error:
+        raise UserError(str(error), exit_code=2) from error
+    except OSError as error:
+        raise UserError(f"cannot start: {error.strerror or error}") from error

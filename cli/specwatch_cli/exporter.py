@@ -1,0 +1,72 @@
+"""`specwatch exporter`: the scrape sidecar."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from specwatch_cli.errors import UserError
+from specwatch_exporters.sidecar.options import BY_FLAG
+from specwatch_exporters.sidecar.settings import SettingsError, load
+
+app = typer.Typer(no_args_is_help=True, help="The scrape sidecar beside an engine.")
+
+
+def _flag(name: str) -> Any:
+    """A typer option whose help comes from the settings table."""
+    option = BY_FLAG[name]
+    default = option.default_text
+    text = f"{option.help} [{option.variable}]" + (f" [default: {default}]" if default else "")
+    return typer.Option(name, metavar=option.value or None, help=text, show_default=False)
+
+
+@app.command("run")
+def run_command(
+    engine: Annotated[str | None, _flag("--engine")] = None,
+    engine_kind: Annotated[str | None, _flag("--engine-kind")] = None,
+    listen: Annotated[str | None, _flag("--listen")] = None,
+    interval: Annotated[str | None, _flag("--interval")] = None,
+    timeout: Annotated[str | None, _flag("--timeout")] = None,
+    stale_after: Annotated[str | None, _flag("--stale-after")] = None,
+    speculation_method: Annotated[str | None, _flag("--speculation-method")] = None,
+    num_speculative_tokens: Annotated[str | None, _flag("--num-speculative-tokens")] = None,
+    model: Annotated[str | None, _flag("--model")] = None,
+    max_models: Annotated[str | None, _flag("--max-models")] = None,
+    bearer_token_file: Annotated[str | None, _flag("--bearer-token-file")] = None,
+    ca_file: Annotated[str | None, _flag("--ca-file")] = None,
+    insecure: Annotated[bool, _flag("--insecure")] = False,
+    log_level: Annotated[str | None, _flag("--log-level")] = None,
+) -> None:
+    """Scrape one engine and serve what it means: /metrics, /healthz, /readyz, and a status page at /.
+
+    Every flag has a variable, in brackets; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
+    """
+    flags = {name: value for name, value in locals().items() if value is not None}
+    try:
+        settings = load(flags, os.environ)
+    except SettingsError as error:
+        raise UserError(str(error), exit_code=2) from error
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    from specwatch_exporters.sidecar.run import Sidecar  # noqa: PLC0415 - starts nothing until it is needed
+
+    stops = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    sidecar = Sidecar(settings)
+    try:
+        sidecar.start()
+    except OSError as error:
+        raise UserError(f"cannot listen on {settings.listen}: {error.strerror or error}") from error
+    logging.getLogger("specwatch").info(
+        "scraping %s every %gs, serving on port %d", settings.engine.display, settings.interval_s, sidecar.port
+    )
+    signal.sigwait(stops)
+    sidecar.stop()

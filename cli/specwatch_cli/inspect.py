@@ -1,0 +1,56 @@
+"""`specwatch inspect`: what a page, log or response says about speculation."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from specwatch_cli.errors import UserError
+from specwatch_cli.inspect_view import print_report
+from specwatch_exporters.engines.registry import ENGINES
+from specwatch_exporters.inspection import InspectionError, inspect, unidentified
+from specwatch_exporters.source import load
+
+
+def inspect_command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="URL or file (plain or gzip; - for standard input): a metrics page, TensorRT-LLM JSON, an engine "
+            "log, a response, or an SSE stream.",
+        ),
+    ],
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EARLIER", help="An earlier page of the same engine; report the span between the two."
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Read as this engine instead of guessing: {', '.join(ENGINES)}."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object; unknown numbers are null.")
+    ] = False,
+) -> None:
+    """Say what an engine's page, log or response means, with every warning that applies.
+
+    Exit status: 0 when something was read, 1 when nothing about an engine can be read, 2 for wrong usage.
+    """
+    if engine is not None and engine not in ENGINES:
+        raise UserError(f"--engine {engine!r} is not known; use one of: {', '.join(ENGINES)}", exit_code=2)
+    try:
+        report = inspect(load(source), None if since is None else load(since), engine)
+    except InspectionError as error:
+        raise UserError(str(error)) from error
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), indent=1, allow_nan=False))
+    else:
+        print_report(report, source)
+    problem = unidentified(report)
+    if problem is not None:
+        raise UserError(f"{source}: {problem.message}")

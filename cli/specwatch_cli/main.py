@@ -1,0 +1,52 @@
+"""Assembly of the command line: groups are added here, errors become one line here."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from specwatch_cli import exporter
+from specwatch_cli.demo import demo_command
+from specwatch_cli.errors import UserError
+from specwatch_cli.inspect import inspect_command
+
+app = typer.Typer(
+    name="specwatch",
+    help="Monitoring and SRE toolkit for LLM serving with speculative decoding.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("inspect")(inspect_command)
+app.command("demo")(demo_command)
+app.add_typer(exporter.app, name="exporter")
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"specwatch {version('specwatch')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Monitoring and SRE toolkit for LLM serving with speculative decoding."""
+
+
+def run() -> None:
+    """Entry point: a user's mistake is one line on stderr, never a traceback."""
+    try:
+        app()
+    except UserError as error:
+        typer.echo(f"specwatch: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

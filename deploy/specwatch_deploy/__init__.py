@@ -1,0 +1,1 @@
+"""Scaling, rollouts and checks of a deployment."""

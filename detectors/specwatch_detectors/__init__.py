@@ -1,0 +1,1 @@
+"""Decide whether the draft still matches its target."""

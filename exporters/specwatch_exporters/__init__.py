@@ -1,0 +1,1 @@
+"""Read speculative-decoding engines and export one schema."""

@@ -1,0 +1,1 @@
+"""Per-request speculative records inside API responses."""

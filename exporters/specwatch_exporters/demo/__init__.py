@@ -1,0 +1,1 @@
+"""The live demonstration: replay engine, traffic, sidecar, terminal view."""

@@ -1,0 +1,99 @@
+"""The demonstration from start to end: nothing is left running, however it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Event as Flag
+
+from rich.console import Console
+from rich.live import Live
+
+from specwatch_exporters.demo.moment import Moment
+from specwatch_exporters.demo.stage import Stage
+from specwatch_exporters.demo.view import draw, line
+from specwatch_exporters.demo.watch import Watch
+from specwatch_exporters.sidecar.run import Sidecar
+from specwatch_exporters.sidecar.settings import load
+
+SECONDS = 120.0
+_FRAME_S = 0.5
+_LINE_S = 5.0
+
+
+def run_demo(engine: str | None = None, seconds: float | None = None, console: Console | None = None) -> None:
+    """Watch an engine live.
+
+    Args:
+        engine: address of a real engine; None starts the replay engine with traffic and a draft that goes stale.
+        seconds: length; None is `SECONDS` for the replay engine, and until Ctrl-C for a real one.
+        console: where to draw.
+
+    Raises:
+        SettingsError: the address cannot be used.
+        OSError: no port is free.
+    """
+    console = console or Console()
+    stop = Flag()
+    with ExitStack() as stack:
+        stack.enter_context(_stopping_on_signals(stop))
+        total = (seconds or SECONDS) if engine is None else seconds
+        stage = stack.enter_context(Stage(total or SECONDS)) if engine is None else None
+        address = engine if stage is None else stage.url
+        settings = load({"engine": address, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={})
+        sidecar = stack.enter_context(Sidecar(settings))
+        watch = Watch(sidecar, settings.engine.display, simulated=stage is not None, total_s=total)
+        _loop(watch, stage, total, stop, console)
+
+
+def _loop(watch: Watch, stage: Stage | None, total: float | None, stop: Flag, console: Console) -> None:
+    frames = _redrawn(console) if console.is_terminal else _printed(console)
+    with frames as show:
+        while not stop.is_set() and (total is None or watch.elapsed_s < total):
+            if stage is not None:
+                watch.events += stage.play(watch.elapsed_s)
+            show(watch.frame())
+            stop.wait(_FRAME_S)
+    console.print("Stopped; nothing is left running.")
+
+
+@contextmanager
+def _redrawn(console: Console) -> Iterator[Callable[[Moment], None]]:
+    """Redraw one frame in place."""
+    with Live(console=console, auto_refresh=False) as live:
+        yield lambda moment: live.update(draw(moment), refresh=True)
+
+
+@contextmanager
+def _printed(console: Console) -> Iterator[Callable[[Moment], None]]:
+    """Print a line every few seconds, and each event when it happens."""
+    due, told = 0.0, 0
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def show(moment: Moment) -> None:
+        nonlocal due, told
+        if not due:
+            say(f"status page: {moment.status_url}")
+        for event in moment.events[told:]:
+            say(f"{event.at_s:5.0f}s  * {event.text}")
+        told = len(moment.events)
+        if moment.elapsed_s >= due:
+            due = moment.elapsed_s + _LINE_S
+            say(line(moment))
+
+    yield show
+
+
+@contextmanager
+def _stopping_on_signals(stop: Flag) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into a flag, so that everything is closed in order."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

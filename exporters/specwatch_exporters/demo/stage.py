@@ -1,0 +1,74 @@
+"""The simulated half of the demonstration: replay engine, traffic, and the acts of the scenario."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import TracebackType
+from typing import Self
+
+from specwatch_exporters.demo.moment import Event
+from specwatch_exporters.demo.scenario import ACTS, RATE, SETTINGS
+from specwatch_exporters.demo.traffic import Traffic
+from specwatch_exporters.demo.traffic_plan import Lengths, TrafficPlan
+from specwatch_exporters.replay.thread import ReplayThread
+
+
+class Stage:
+    """A replay engine under load; a context manager that leaves nothing running.
+
+    Args:
+        total_s: length of the demonstration; acts happen at shares of it.
+    """
+
+    def __init__(self, total_s: float) -> None:
+        self._total_s = total_s
+        self._engine = ReplayThread(SETTINGS)
+        self._pending = list(ACTS)
+        self._traffic: Traffic | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._make_load, name="demo-traffic", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The engine's address."""
+        return self._engine.url
+
+    def play(self, elapsed_s: float) -> list[Event]:
+        """Apply the acts that are due; returns what happened."""
+        happened = []
+        while self._pending and elapsed_s >= self._pending[0].share * self._total_s:
+            act = self._pending.pop(0)
+            act.apply(self._engine)
+            happened.append(Event(elapsed_s, act.text, act.alarming))
+        return happened
+
+    def __enter__(self) -> Self:
+        self._engine.start()
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop is not None and self._traffic is not None:
+            self._loop.call_soon_threadsafe(self._traffic.stop)
+        self._thread.join()
+        self._engine.stop()
+
+    def _make_load(self) -> None:
+        plan = TrafficPlan(
+            url=self.url,
+            rate=RATE,
+            prompt=Lengths(256, sigma=0.4),
+            output=Lengths(180, sigma=0.4),
+            seconds=self._total_s + 3600.0,
+        )
+        asyncio.run(self._run(Traffic(plan)))
+
+    async def _run(self, traffic: Traffic) -> None:
+        self._loop, self._traffic = asyncio.get_running_loop(), traffic
+        self._ready.set()
+        await traffic.run()

@@ -1,0 +1,1 @@
+"""One reader per engine: raw names in, canonical series out."""

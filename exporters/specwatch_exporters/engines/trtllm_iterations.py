@@ -1,0 +1,104 @@
+"""TensorRT-LLM's JSON `/metrics`: iteration statistics since the last read.
+
+Source: `tensorrt_llm/serve/openai_server.py` on main. Reading empties the engine's buffer, so values are
+increments, and a second reader steals from the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from specwatch_exporters import catalog
+from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Key, Page, SeriesId
+
+DEFINITION = "trtllm-iterations"
+_MODEL = UNKNOWN_MODEL
+# JSON field inside specDecodingStats to the counter that it increments.
+_COUNTS = {
+    "numRequestsWithDraftTokens": catalog.DRAFTS,
+    "numDraftTokens": catalog.DRAFT_TOKENS,
+    "numAcceptedTokens": catalog.ACCEPTED_TOKENS,
+}
+
+
+def is_iterations(body: Any) -> bool:
+    """True for a list (possibly empty) of TensorRT-LLM iteration objects."""
+    if not isinstance(body, list):
+        return False
+    return all(isinstance(entry, Mapping) and "iter" in entry and "iterLatencyMS" in entry for entry in body)
+
+
+def read_iterations(body: Sequence[Mapping[str, Any]]) -> Page:
+    """Read one drained batch of iterations, oldest first.
+
+    Args:
+        body: the parsed JSON, as `is_iterations` accepts it. Negative and non-numeric counts are left out.
+
+    Returns:
+        A page whose counters are increments over the batch; gauges are the last iteration's.
+    """
+    page = Page("trtllm", "iterations", DEFINITION, drained=True)
+    page.note(
+        "drained_by_read",
+        "Reading this page empties the engine's buffer: no other program may read it, and this reading covers "
+        f"{len(body)} iterations only.",
+    )
+    page.declared[_MODEL] = Declared.UNKNOWN
+    for entry in body:
+        stats = entry.get("specDecodingStats")
+        if isinstance(stats, Mapping):
+            page.declared[_MODEL] = Declared.CONFIGURED
+            for name, metric in _COUNTS.items():
+                _add(page, metric, stats.get(name))
+        _add(page, catalog.ENGINE_STEPS, 1)
+    if body:
+        _gauges(page, body[-1])
+    _note_gaps(page, body)
+    return page
+
+
+def last_iteration(body: Sequence[Mapping[str, Any]]) -> int | None:
+    """Number of the newest iteration in a batch, to detect what another reader took in between."""
+    numbers = [entry["iter"] for entry in body if isinstance(entry.get("iter"), int)]
+    return max(numbers, default=None)
+
+
+def _add(page: Page, metric: catalog.Metric, value: Any) -> None:
+    number = _number(value)
+    if number is None:
+        if value is not None:
+            page.note("bad_value", f"{metric.name} got {value!r} from an iteration; it was left out.")
+        return
+    series = SeriesId(metric.name, _MODEL, "0", "", "")
+    page.counters[series] = page.counters.get(series, 0.0) + number
+
+
+def _gauges(page: Page, entry: Mapping[str, Any]) -> None:
+    cache = entry.get("kvCacheStats")
+    cache = cache if isinstance(cache, Mapping) else {}
+    used, total = _number(cache.get("usedNumBlocks")), _number(cache.get("maxNumBlocks"))
+    usage = used / total if used is not None and total else None
+    values = {
+        catalog.RUNNING: _number(entry.get("numActiveRequests")),
+        catalog.WAITING: _number(entry.get("numQueuedRequests")),
+        catalog.KV_USAGE: usage,
+    }
+    for metric, value in values.items():
+        if value is not None:
+            page.gauges[Key(metric.name, _MODEL, "0", "")] = value
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None
+
+
+def _note_gaps(page: Page, body: Sequence[Mapping[str, Any]]) -> None:
+    numbers = sorted({entry["iter"] for entry in body if isinstance(entry.get("iter"), int)})
+    missing = sum(after - before - 1 for before, after in pairwise(numbers))
+    if missing:
+        page.note("drain_gap", f"{missing} iterations are missing: another reader drained them or they overflowed.")

@@ -1,0 +1,57 @@
+"""Quantiles of cumulative bucket counts, as PromQL's histogram_quantile computes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from specwatch_exporters.report import Latency
+
+
+def quantile(buckets: Mapping[float, float], share: float) -> float | None:
+    """Interpolated quantile.
+
+    Args:
+        buckets: upper edge to cumulative count; needs +Inf and at least one finite edge.
+        share: 0 to 1.
+
+    Returns:
+        The value in the edges' unit; the highest finite edge if the quantile lies beyond it; None without
+        observations. Edges with counts that fall are repaired upwards, as Prometheus does.
+
+    Source: Prometheus `promql/quantile.go`, bucketQuantile.
+    """
+    edges = sorted(buckets)
+    if len(edges) < 2 or not math.isinf(edges[-1]):
+        return None
+    counts: list[float] = []
+    for edge in edges:
+        counts.append(max(buckets[edge], counts[-1] if counts else 0.0))
+    total = counts[-1]
+    if total <= 0:
+        return None
+    rank = share * total
+    index = next(i for i, count in enumerate(counts) if count >= rank)
+    if index == len(edges) - 1:
+        return edges[-2]
+    if index == 0 and edges[0] <= 0:
+        return edges[0]
+    lower = edges[index - 1] if index else 0.0
+    below = counts[index - 1] if index else 0.0
+    inside = counts[index] - below
+    if inside <= 0:
+        return edges[index]
+    return lower + (edges[index] - lower) * (rank - below) / inside
+
+
+def summarise(buckets: Mapping[float, float], total: float | None, count: float) -> Latency:
+    """Count, mean, p50 and p99 of one histogram; `total` is its sum, or None where that cannot be trusted."""
+    mean = total / count if total is not None and count > 0 else None
+    first = min((edge for edge in buckets if math.isfinite(edge) and edge > 0), default=None)
+    return Latency(count, mean, _resolved(buckets, 0.5, first), _resolved(buckets, 0.99, first), first)
+
+
+def _resolved(buckets: Mapping[float, float], share: float, first: float | None) -> float | None:
+    """A quantile, or None inside the first bucket, where interpolation from zero would invent it."""
+    value = quantile(buckets, share)
+    return None if value is None or first is None or value <= first else value

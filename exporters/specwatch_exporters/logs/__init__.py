@@ -1,0 +1,1 @@
+"""Speculative lines in engine logs."""

