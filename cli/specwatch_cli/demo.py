@@ -14,7 +14,7 @@ from specwatch_exporters.sidecar.settings import SettingsError
 def demo_command(
     seconds: Annotated[
         float | None,
-        typer.Option(min=5.0, help="How long. [default: 120; with --engine until Ctrl-C]", show_default=False),
+        typer.Option(min=5.0, help="How long. Default: 120; with --engine until Ctrl-C.", show_default=False),
     ] = None,
     engine: Annotated[
         str | None,
@@ -23,8 +23,8 @@ def demo_command(
 ) -> None:
     """Watch a speculative engine live: acceptance by position, queue, latency.
 
-    Without --engine a simulated vLLM is started, with real queueing on 16 slots and step times measured on an H200;
-    part-way its draft goes stale. Ctrl-C leaves nothing running.
+    Without --engine a simulated vLLM is started: real queueing on 16 slots, step times measured on an H200, and a
+    draft that goes stale part-way. Ctrl-C leaves nothing running.
     """
     logging.getLogger("specwatch").addHandler(logging.NullHandler())
     logging.getLogger("specwatch").propagate = False

@@ -21,7 +21,7 @@ def _flag(name: str) -> Any:
     """A typer option whose help comes from the settings table."""
     option = BY_FLAG[name]
     default = option.default_text
-    text = f"{option.help} [{option.variable}]" + (f" [default: {default}]" if default else "")
+    text = f"{option.help} Variable {option.variable}." + (f" Default: {default}." if default else "")
     return typer.Option(name, metavar=option.value or None, help=text, show_default=False)
 
 
@@ -44,7 +44,7 @@ def run_command(
 ) -> None:
     """Scrape one engine and serve what it means: /metrics, /healthz, /readyz, and a status page at /.
 
-    Every flag has a variable, in brackets; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
+    Every flag has a variable; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
     """
     flags = {name: value for name, value in locals().items() if value is not None}
     try:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from specwatch_exporters.notices import Notice
-from specwatch_exporters.report import Fact, Latency, ModelReport, Report, State, Window
+from specwatch_exporters.report import Comparison, Fact, Latency, ModelReport, Report, State, Window
 
 UNKNOWN = "unknown"
 _STYLE = {
@@ -28,7 +28,7 @@ _SHOWN = frozenset({"generation_tokens"})
 def print_report(report: Report, source: str, console: Console | None = None) -> None:
     """Print a report to the terminal."""
     console = console or Console()
-    kind = report.engine or "no engine recognised"
+    kind = report.engine or ("benchmark runs" if report.comparisons else "no engine recognised")
     dialect = f" ({report.dialect})" if report.dialect else ""
     console.print(
         f"[bold]{escape(kind)}[/]{escape(dialect)}  {report.source} [dim]{escape(source)}[/]", highlight=False
@@ -39,6 +39,8 @@ def print_report(report: Report, source: str, console: Console | None = None) ->
         console.print(_model_panel(model))
     if report.windows:
         console.print(_windows_table(report.windows))
+    if report.comparisons:
+        console.print(_comparisons_table(report.comparisons))
     for line in _warnings(report.notices):
         console.print(line)
 
@@ -115,6 +117,19 @@ def _windows_table(windows: Iterable[Window]) -> Table:
             length(tally.mean_acceptance_length),
             "cut" if window.partial else "",
         )
+    return table
+
+
+def _comparisons_table(comparisons: Iterable[Comparison]) -> Table:
+    table = Table(header_style="dim", box=None)
+    for heading in ("concurrency", "configuration", "against", "measure", "change"):
+        table.add_column(heading, justify="right" if heading in {"concurrency", "change"} else "left")
+    for item in comparisons:
+        low, high = item.change_pct
+        change = f"{low:+.2f} %" if low == high else f"{low:+.1f} to {high:+.1f} %"
+        style = "red" if item.worse else ""
+        row = (str(item.concurrency), escape(item.config), escape(item.baseline), item.measure)
+        table.add_row(*row, Text(change, style=style))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Tell what a source is and read it: a metrics page, drained iterations, a log, a response or a stream."""
+"""Tell what a source is and read it: a metrics page, iterations, a log, a response, a stream, benchmark rows."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from specwatch_exporters.logs.read import read_log
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import Page
 from specwatch_exporters.report import Report
+from specwatch_exporters.runs import read_runs
 from specwatch_exporters.summary import build_models
 
 MAX_BYTES = 512 * 1024 * 1024
@@ -60,7 +61,7 @@ def inspect(content: Content, since: Content | None = None, engine: str | None =
         return _iterations(body, content, since)
     if since is not None or engine is not None or _is_page(text, content.content_type):
         return _page_report(content, text, since, engine)
-    report = read_body(text) or read_log(io.StringIO(text))
+    report = read_runs(body) or read_body(text) or read_log(io.StringIO(text))
     if report is None:
         raise InspectionError(
             f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, or a response"

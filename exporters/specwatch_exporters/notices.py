@@ -56,4 +56,5 @@ CODES: dict[str, str] = {
     "too_many_labels": "The page holds more models or label values than the limit; the rest was left out.",
     "two_populations": "Per-position counts cover finished requests, totals cover iterations; they differ.",
     "v0_definition": "vLLM V0 counts accepted tokens behind a rejection; its rate is an upper bound.",
+    "zero_draft_tax": "Speculation is on and drafts nothing, and requests are still slower than without it.",
 }

@@ -10,7 +10,7 @@ from typing import Any
 from specwatch_exporters.acceptance import Tally
 from specwatch_exporters.notices import Notice
 
-Fact = float | str | tuple[int, ...] | None
+Fact = bool | float | str | tuple[int, ...] | None
 
 
 class State(StrEnum):
@@ -88,6 +88,37 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure of a benchmark run against another's at the same concurrency.
+
+    Attributes:
+        change_pct: lowest and highest change in percent; equal unless a run gives a range.
+        factor: the same as a quotient.
+        worse: True if even the best end of the range is worse than the baseline.
+    """
+
+    baseline: str
+    config: str
+    concurrency: int
+    measure: str
+    change_pct: tuple[float, float]
+    factor: tuple[float, float]
+    worse: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form; a range that is one number is given as that number."""
+        return {
+            "baseline": self.baseline,
+            "config": self.config,
+            "concurrency": self.concurrency,
+            "measure": self.measure,
+            "change_pct": _one_or_both(self.change_pct),
+            "factor": _one_or_both(self.factor),
+            "worse": self.worse,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """Everything known about one model.
 
@@ -150,9 +181,10 @@ class Report:
 
     Attributes:
         engine: engine kind, or None when it was not recognised.
-        source: what was read: `page`, `iterations`, `log`, `response` or `stream`.
+        source: what was read: `page`, `iterations`, `log`, `response`, `stream` or `runs`.
         resets: engines whose counters started again between two pages.
         windows: the lines of a log, in order.
+        comparisons: benchmark runs side by side.
     """
 
     engine: str | None
@@ -162,6 +194,7 @@ class Report:
     resets: int = 0
     dialect: str = ""
     windows: tuple[Window, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -175,6 +208,8 @@ class Report:
         }
         if self.windows:
             body["windows"] = [window.to_json() for window in self.windows]
+        if self.comparisons:
+            body["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
         return body
 
 
@@ -189,3 +224,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "per_position": list(tally.per_position),
         "conditional": list(tally.conditional),
     }
+
+
+def _one_or_both(span: tuple[float, float]) -> float | list[float]:
+    return span[0] if span[0] == span[1] else list(span)

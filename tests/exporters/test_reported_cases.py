@@ -156,6 +156,19 @@ def test_29_sglangs_rate_is_converted_and_its_zeros_are_not_believed() -> None:
     assert "rate_over_one" in codes(over)
 
 
+def test_34_what_drafting_nothing_costs() -> None:
+    report = read("34-dynamic-k-collapse", "results.json")
+    wanted = expected("34-dynamic-k-collapse")
+    by_level = {(c["concurrency"], c["measure"]): c for c in report["comparisons"]}
+    assert by_level[1, "tok_s"]["change_pct"] == pytest.approx(-wanted["single_stream_drop_pct"], abs=0.01)
+    assert by_level[2, "tpot_ms"]["change_pct"] == pytest.approx(wanted["tax_c2_pct"], abs=0.01)
+    assert by_level[189, "tpot_ms"]["change_pct"] == pytest.approx(wanted["tax_c189_pct"], abs=0.01)
+    assert by_level[8, "tok_s"]["change_pct"] == pytest.approx([-89.7, -32.3], abs=0.1)
+    assert by_level[8, "wall_s"]["factor"] == pytest.approx([6.3, 9.5], abs=0.1)
+    assert all(comparison["worse"] for comparison in report["comparisons"])
+    assert len([w for w in report["warnings"] if w["code"] == "zero_draft_tax"]) == 2
+
+
 @pytest.mark.parametrize("name", ["stream.sse", "early_build.json"])
 def test_50_the_record_of_a_request_is_recomputed_from_counts(name: str) -> None:
     report = read("50-vllm-per-request-metrics-in-stream", name)
