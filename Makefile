@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine bench-exporter docs lock clean
+.PHONY: help venv tools demo test lint test-engine bench-exporter docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -49,6 +49,10 @@ bench-exporter: $(VENV) ## Measure what the scrape sidecar costs
 
 docs: $(VENV) ## Write the generated tables into README.md and docs/
 	$(RUN) tests/tools/update_docs.py $(ARGS)
+
+pictures: $(VENV) ## Take the documentation's pictures anew, with headless Chromium
+	$(RUN) tests/tools/fetch_tools.py chromium
+	$(RUN) tests/tools/make_pictures.py
 
 lock: .cache/lock/.made ## Rewrite requirements/*.txt; ARGS=--upgrade takes newer versions
 	$(LOCK) --extra all --group dev --output-file requirements/all.txt pyproject.toml

@@ -22,7 +22,7 @@ _STYLE = {
     State.UNKNOWN: "bold yellow",
 }
 _BAR_WIDTH = 24
-_SHOWN = frozenset({"generation_tokens"})
+_SHOWN = frozenset({"completion_tokens", "generation_tokens"})
 
 
 def print_report(report: Report, source: str, console: Console | None = None) -> None:
@@ -69,11 +69,16 @@ def _figures(model: ModelReport) -> Table:
         ("drafts", number(tally.drafts), "KV cache in use", percent(model.kv_cache_usage)),
         ("draft tokens", number(tally.draft_tokens), "engines", str(model.engines)),
         ("accepted tokens", number(tally.accepted_tokens), "K, method", _method(model)),
-        ("output tokens", _fact(model.facts.get("generation_tokens")), "definition", model.definition),
+        ("output tokens", _fact(_output_tokens(model)), "definition", model.definition),
     ]
     for left, left_value, right, right_value in rows:
         grid.add_row(f"[dim]{left}[/]", escape(left_value), f"[dim]{right}[/]", escape(right_value))
     return grid
+
+
+def _output_tokens(model: ModelReport) -> Fact:
+    """Pages count generation tokens, responses completion tokens."""
+    return model.facts.get("generation_tokens", model.facts.get("completion_tokens"))
 
 
 def _positions(model: ModelReport) -> Table:
@@ -113,8 +118,8 @@ def _windows_table(windows: Iterable[Window]) -> Table:
             number(tally.drafts),
             number(tally.draft_tokens),
             number(tally.accepted_tokens),
-            percent(tally.acceptance_rate),
-            length(tally.mean_acceptance_length),
+            percent(window.rate if tally.acceptance_rate is None else tally.acceptance_rate),
+            length(window.length if tally.mean_acceptance_length is None else tally.mean_acceptance_length),
             "cut" if window.partial else "",
         )
     return table

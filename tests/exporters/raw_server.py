@@ -55,12 +55,17 @@ class RawServer:
             (host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=64
         )
         self._stop = threading.Event()
+        self._visits: list[Visit] = []
         self._threads = [threading.Thread(target=self._accept, name="raw-server")]
         self.scheme = "http"
         self.host = host
         self.port = int(self._listener.getsockname()[1])
-        self.requests: list[bytes] = []
         self._threads[0].start()
+
+    @property
+    def requests(self) -> list[bytes]:
+        """What each connection sent so far, in order."""
+        return [visit.request for visit in self._visits]
 
     @property
     def url(self) -> str:
@@ -82,19 +87,18 @@ class RawServer:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            thread = threading.Thread(target=self._serve, args=(sock,), name="raw-server-visit")
+            visit = Visit(sock, self._stop)
+            self._visits.append(visit)
+            thread = threading.Thread(target=self._serve, args=(visit,), name="raw-server-visit")
             self._threads.append(thread)
             thread.start()
 
-    def _serve(self, sock: socket.socket) -> None:
-        visit = Visit(sock, self._stop)
-        with sock:
+    def _serve(self, visit: Visit) -> None:
+        with visit.sock:
             try:
                 self._script(visit)
             except OSError:
                 return  # the peer went away, as it should when the script is rude
-            finally:
-                self.requests.append(visit.request)
 
 
 @contextmanager

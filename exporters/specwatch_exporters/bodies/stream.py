@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ from specwatch_exporters.bodies.speculation import combine
 from specwatch_exporters.bodies.sse import DONE
 
 _N = TypeVar("_N", int, float)
+# A chunk that can change the record carries one of these as an object or a list; most chunks carry none.
+_TELLING = re.compile(r'"(?:usage|metrics|meta_info|sglext|speculative_decoding_stats)"\s*:\s*[{\[]')
 _DELTA_CONTENT = ("content", "reasoning_content", "reasoning", "tool_calls", "function_call", "refusal")
 
 
@@ -46,14 +49,18 @@ class StreamReading:
             chunk = json.loads(data)
         except (ValueError, RecursionError):
             chunk = None
-        if not isinstance(chunk, dict):
+        if isinstance(chunk, dict):
+            self.take_object(chunk, telling=_TELLING.search(data) is not None)
+        else:
             self.damaged += 1
-            return
+
+    def take_object(self, chunk: Mapping[str, Any], *, telling: bool = True) -> None:
+        """Take one event that was parsed already; one that is not `telling` carries no more than text."""
         self.chunks += 1
         self.failed |= bool(chunk.get("error")) or chunk.get("object") == "error"
         if self.first_content is None and _has_content(chunk):
             self.first_content = self.chunks
-        self._follow(chunk)
+        self._follow(chunk, telling=telling or not self._records)
 
     @property
     def complete(self) -> bool:
@@ -73,17 +80,21 @@ class StreamReading:
             completion_tokens=sum(generated) if generated else None,
         )
 
-    def _follow(self, chunk: Mapping[str, Any]) -> None:
+    def _follow(self, chunk: Mapping[str, Any], *, telling: bool) -> None:
         meta = mapping(chunk.get("meta_info"))
         index = (count(chunk.get("index")) or 0) if meta else 0
-        record = record_from_json(chunk)
+        ended = self._finish(index, meta) if meta else False
+        for choice in items(chunk.get("choices")):
+            ended |= self._finish(count(choice.get("index")) or 0, choice)
+        record = record_from_json(chunk) if telling or ended else None
         if record is not None:
             self._records[index] = _merge(self._records.get(index), record)
-        if meta:
-            self._finished[index] = self._finished.get(index, False) or bool(meta.get("finish_reason"))
-        for choice in items(chunk.get("choices")):
-            which = count(choice.get("index")) or 0
-            self._finished[which] = self._finished.get(which, False) or bool(choice.get("finish_reason"))
+
+    def _finish(self, index: int, part: Mapping[str, Any]) -> bool:
+        """Note whether a choice has ended; True if it ends with this chunk."""
+        ends = bool(part.get("finish_reason"))
+        self._finished[index] = ends or self._finished.get(index, False)
+        return ends
 
 
 def _merge(earlier: RequestRecord | None, later: RequestRecord) -> RequestRecord:

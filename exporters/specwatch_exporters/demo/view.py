@@ -144,22 +144,42 @@ def _load(moment: Moment, report: ModelReport) -> RenderableType:
 
 def _history(moment: Moment) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_row("[dim]mean length[/]", Text(spark(moment.lengths, floor=1.0), style="green"))
-    grid.add_row("[dim]waiting[/]", Text(spark(moment.waiting, floor=0.0), style="cyan"))
+    grid.add_row("[dim]mean length[/]", Text(spark(moment.lengths, floor=1.0, digits=2), style="green"))
+    grid.add_row("[dim]waiting[/]", Text(spark(moment.waiting, floor=0.0, digits=0), style="cyan"))
     return Group(Text(""), grid)
 
 
-def spark(values: Sequence[float | None], floor: float) -> str:
-    """A line of blocks over the newest values; unknown ones are blank."""
-    newest = list(values)[-_SPARK_WIDTH:]
-    known = [value for value in newest if value is not None]
-    top = max(known, default=floor)
-    span = max(top - floor, 1e-9)
-    cells = [
-        " " if value is None else _SPARKS[min(7, int(8 * max(0.0, value - floor) / (span * 1.0001)))]
-        for value in newest
+def spark(values: Sequence[float | None], floor: float, digits: int) -> str:
+    """A line of blocks over all values so far, averaged into cells; unknown ones are blank.
+
+    Args:
+        values: oldest first.
+        floor: value of the lowest block.
+        digits: after the point, of the newest value.
+    """
+    cells = _cells(values)
+    known = [value for value in values if value is not None]
+    span = max((value for value in cells if value is not None), default=floor) - floor
+    blocks = [
+        " "
+        if value is None
+        else _SPARKS[max(0, min(7, int(8 * (value - floor) / span)))]
+        if span > 0
+        else _SPARKS[0]
+        for value in cells
     ]
-    return "".join(cells) + (f"  now {known[-1]:.2f}" if known else "")
+    return "".join(blocks) + (f"  now {known[-1]:.{digits}f}" if known else "")
+
+
+def _cells(values: Sequence[float | None]) -> list[float | None]:
+    """At most as many values as the line is wide, each the mean of its share."""
+    width = min(_SPARK_WIDTH, len(values))
+    cells: list[float | None] = []
+    for cell in range(width):
+        share = values[cell * len(values) // width : (cell + 1) * len(values) // width]
+        known = [value for value in share if value is not None]
+        cells.append(sum(known) / len(known) if known else None)
+    return cells
 
 
 def _events(moment: Moment) -> RenderableType:

@@ -2,10 +2,11 @@
 
 Source: vLLM `v1/spec_decode/metrics.py` and `engine/metrics.py`:
 
-- V0 (to 0.9): `Speculative metrics: Draft acceptance rate: 0.642, System efficiency: …`, counts since start-up;
-- 0.8.0 to 0.8.2: `Speculative metrics: Draft acceptance rate: 1.000, Number of accepted tokens: 66, …`;
-- 0.8.3, 0.8.4: `SpecDecoding metrics: Draft acceptance rate: 100.0%, Accepted: 66 tokens, Drafted: 66 tokens`;
-- 0.8.5 on: mean length and positions; 0.10 on: throughputs; 0.11 on: the rate moved to the end.
+- V0 (0.7.3, 0.8.5): `Speculative metrics: Draft acceptance rate: 0.642, System efficiency: …`, counts since start;
+- first V1: `Speculative metrics: Draft acceptance rate: 1.000, Number of accepted tokens: 66, …`;
+- from April 2025: `SpecDecoding metrics: Draft acceptance rate: 100.0%, Accepted: 66 tokens, Drafted: 66 tokens`;
+- 0.8.5: with mean length (bonus token not counted) and positions; 0.9.0: bonus token counted;
+- later throughputs were added, then the rate moved to the end as "Avg Draft acceptance rate" (as in 0.33.0).
 
 Fields are found by name, so their order and spaces do not matter. A number that a cut may have shortened is
 unknown: counts need their unit behind them, lengths two decimals, positions three.
@@ -23,7 +24,7 @@ _DRAFTED = re.compile(r"\bDrafted:\s*(\d{1,15})\s*tokens\b")
 _ACCEPTED_SPEED = re.compile(r"Accepted throughput:\s*(\d+\.\d{2})\s*tokens/s")
 _DRAFTED_SPEED = re.compile(r"Drafted throughput:\s*(\d+\.\d{2})\s*tokens/s")
 _SHARE = re.compile(r"Draft acceptance rate:\s*(?:(\d+\.\d)|nan)\s*%")
-_POSITIONS = re.compile(r"Per-position acceptance rate:\s*\[?(.*?)(?:\]|,?\s*Avg\b|$)")
+_POSITIONS = re.compile(r"Per-position acceptance rate:\s*\[?((?:[\s\d.,]|nan)*)")
 _POSITION = re.compile(r"[01]\.\d{3}")
 _OLD_ACCEPTED = re.compile(r"Number of accepted tokens:\s*(\d{1,15})\s*,")
 _OLD_DRAFTED = re.compile(r"Number of draft tokens:\s*(\d{1,15})\s*,")
@@ -115,14 +116,9 @@ def _positions(body: str) -> tuple[tuple[float, ...], bool]:
 
 
 def _seconds(body: str, accepted: int | None, drafted: int | None) -> float | None:
-    """Length of the interval: tokens / throughput, to 0.1 s.
-
-    The accepted tokens decide unless their throughput is too small for its two decimals (error over 1 %).
-    """
-    pairs = ((accepted, _ACCEPTED_SPEED.search(body)), (drafted, _DRAFTED_SPEED.search(body)))
-    known = [(tokens, float(speed[1])) for tokens, speed in pairs if tokens and speed and float(speed[1]) > 0]
-    precise = [pair for pair in known if pair[1] >= 0.5]
-    if not known:
-        return None
-    tokens, speed = precise[0] if precise else known[-1]
-    return round(tokens / speed, 1)
+    """Length of the interval: accepted tokens / their throughput, else the drafted; to 0.1 s."""
+    for tokens, pattern in ((accepted, _ACCEPTED_SPEED), (drafted, _DRAFTED_SPEED)):
+        speed = pattern.search(body)
+        if tokens and speed is not None and float(speed[1]) > 0:
+            return round(tokens / float(speed[1]), 1)
+    return None

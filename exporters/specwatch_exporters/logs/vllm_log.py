@@ -150,7 +150,7 @@ class VllmLog:
         accepted, drafted = line.accepted, line.drafted
         if accepted > drafted:
             self._notes.add("inconsistent_counts", number)
-            return Tally(draft_tokens=float(drafted)), DraftSteps(depth=hint)
+            return Tally(draft_tokens=float(drafted)), DraftSteps(depth=hint, agrees=False)
         if line.cumulative:
             return Tally(draft_tokens=float(drafted), accepted_tokens=float(accepted)), DraftSteps(depth=hint)
         if drafted == 0:

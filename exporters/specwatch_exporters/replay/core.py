@@ -38,6 +38,7 @@ class EngineCore:
         self._mailboxes: dict[int, Mailbox] = {}
         self._work = asyncio.Event()
         self._deadline: float | None = None
+        self._closed = False
 
     @property
     def open_requests(self) -> int:
@@ -54,6 +55,8 @@ class EngineCore:
         """Queue a request."""
         sequence = self.scheduler.submit(submission, self._clock.monotonic())
         mailbox = self._mailboxes[sequence.number] = Mailbox(sequence)
+        if self._closed:
+            mailbox.close()
         self._work.set()
         return mailbox
 
@@ -68,7 +71,8 @@ class EngineCore:
         self.page.show(self.scheduler.load)
 
     def close(self) -> None:
-        """End every request's wait."""
+        """End every request's wait, now and from now on."""
+        self._closed = True
         for mailbox in self._mailboxes.values():
             mailbox.close()
 

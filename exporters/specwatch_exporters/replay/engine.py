@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -199,7 +200,7 @@ class ReplayEngine:
     def _begin_life(self, settings: ReplaySettings) -> None:
         self._core = EngineCore(settings, self._clock, self._faults, self._restarts)
         self._stepping = asyncio.create_task(self._core.run(), name="replay-engine-steps")
-        self._stepping.add_done_callback(_log_death)
+        self._stepping.add_done_callback(partial(_after_death, self._core))
 
     async def _restart(self, down_s: float, keep: web.BaseRequest | None, settings: ReplaySettings) -> None:
         self._faults.clear()
@@ -246,6 +247,8 @@ class ReplayEngine:
                 transport.abort()
 
 
-def _log_death(task: asyncio.Task[None]) -> None:
+def _after_death(core: EngineCore, task: asyncio.Task[None]) -> None:
+    """A step loop that failed takes its requests with it; `/health` then says 503."""
     if not task.cancelled() and task.exception() is not None:
         LOGGER.error("the replay engine's step loop died", exc_info=task.exception())
+        core.close()

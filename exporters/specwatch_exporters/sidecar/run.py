@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from importlib.metadata import version as package_version
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from prometheus_client import CollectorRegistry
 
@@ -19,10 +19,8 @@ from specwatch_exporters.sidecar.server import RunningServer, serve
 from specwatch_exporters.sidecar.settings import SidecarSettings
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 from specwatch_exporters.sidecar.status import EngineStatus, HistoryPoint, ModelStatus, ScrapeStatus, Status
+from specwatch_exporters.sidecar.tls_trust import TlsTrust
 from specwatch_exporters.sidecar.version_probe import EngineFacts, probe
-
-if TYPE_CHECKING:
-    from specwatch_exporters.sidecar.tls_trust import TlsTrust
 
 
 class Sidecar:
@@ -39,7 +37,7 @@ class Sidecar:
         self._settings = settings
         self._clock = clock
         self._version = package_version("specwatch")
-        self._tls = _trust(settings)
+        self._tls = TlsTrust(settings.ca_file, insecure=settings.insecure)
         self.scraper = Scraper(
             self._fetch_page,
             self._probe,
@@ -150,15 +148,6 @@ class Sidecar:
             duration_s=snapshot.duration_s,
             page_bytes=snapshot.page_bytes,
         )
-
-
-def _trust(settings: SidecarSettings) -> TlsTrust | None:
-    """Whom to trust; ssl is loaded only for an engine behind https (3 MB of memory)."""
-    if not settings.engine.metrics_url.startswith("https:"):
-        return None
-    from specwatch_exporters.sidecar.tls_trust import TlsTrust  # noqa: PLC0415 - see above
-
-    return TlsTrust(settings.ca_file, insecure=settings.insecure)
 
 
 def _engine_status(address: str, snapshot: Snapshot) -> EngineStatus:

@@ -8,6 +8,7 @@ through even while others drip bytes into every connection.
 from __future__ import annotations
 
 import logging
+import os
 import selectors
 import socket
 import threading
@@ -31,7 +32,10 @@ _JOIN_S = 5.0
 
 
 class ListenError(OSError):
-    """The address cannot be listened on; the message says which and why."""
+    """The address cannot be listened on; the message says which and why, `strerror` only why."""
+
+    def __str__(self) -> str:
+        return f"cannot listen on {self.filename}: {self.strerror}"
 
 
 def serve(
@@ -54,9 +58,15 @@ def serve(
     try:
         listener = _bind(listen)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not an address"
-        raise ListenError(f"cannot listen on {listen}: {reason}") from error
+        raise _not_listening(error, listen) from error
     return RunningServer(listener, Site(registry, status, ready))
+
+
+def _not_listening(error: OSError | UnicodeError, listen: Listen) -> ListenError:
+    number = getattr(error, "errno", None) or 0
+    # The system's own words; create_server appends the address to them, and lookups count below zero.
+    reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or "it is not an address"
+    return ListenError(number, reason, str(listen))
 
 
 def _bind(listen: Listen) -> socket.socket:

@@ -39,7 +39,7 @@ def positions_chart(
         middle = _LEFT + step * (index + 0.5)
         parts.append(_bar(unconditional[index], middle, min(46.0, step * 0.6), index))
         parts.append(_reference(_at(baseline, index), middle, step))
-        parts.append(_diamond(_at(conditional, index), middle))
+        parts.append(_diamond(_at(conditional, index), middle, min(5.0, step * 0.3)))
         parts.append(_tick(index, unconditional[index], middle, count))
     axis = f"draft position{f', first {count} of {len(unconditional)}' if count < len(unconditional) else ''}"
     parts.append(
@@ -91,11 +91,12 @@ def _reference(value: float | None, middle: float, step: float) -> str:
     return f'<line class="reference" x1="{middle - half:.1f}" x2="{middle + half:.1f}" y1="{y}" y2="{y}"/>'
 
 
-def _diamond(value: float | None, middle: float) -> str:
+def _diamond(value: float | None, middle: float, half: float) -> str:
     if value is None or not math.isfinite(value):
         return ""
     y = _y(value)
-    points = f"{middle:.1f},{y - 5:.1f} {middle + 5:.1f},{y} {middle:.1f},{y + 5:.1f} {middle - 5:.1f},{y}"
+    corners = ((middle, y - half), (middle + half, y), (middle, y + half), (middle - half, y))
+    points = " ".join(f"{x:.1f},{height:.1f}" for x, height in corners)
     return f'<polygon class="mark" points="{points}"><title>conditional: {share_text(value)}</title></polygon>'
 
 

@@ -18,6 +18,8 @@ from specwatch_exporters.sidecar.status_text import (
     whole,
 )
 
+MAX_ROWS = 100
+MAX_CARDS = 24
 GLYPHS = {
     State.ACTIVE: "\N{BLACK CIRCLE}",
     State.OFF: "\N{WHITE CIRCLE}",
@@ -48,9 +50,9 @@ def pill(state: State) -> str:
 
 
 def model_table(models: Sequence[ModelStatus], *, stale: bool) -> str:
-    """All models at a glance, for pages with more than one."""
+    """All models at a glance, up to `MAX_ROWS`, for pages with more than one."""
     head = "<th>Model</th><th>State</th><th>\N{GREEK SMALL LETTER TAU}</th><th>Accepted</th><th>Waiting</th>"
-    rows = "".join(_table_row(model.report, index, stale=stale) for index, model in enumerate(models))
+    rows = "".join(_table_row(model.report, index, stale=stale) for index, model in enumerate(models[:MAX_ROWS]))
     return (
         f'<section class="card models"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>'
     )
@@ -61,7 +63,9 @@ def _table_row(report: ModelReport, index: int, *, stale: bool) -> str:
     length, rate, waiting = report.mean_acceptance_length, report.acceptance_rate, report.waiting
     figures = (number(None if stale else length), share(None if stale else rate), whole(None if stale else waiting))
     cells = "".join(f"<td>{figure}</td>" for figure in figures)
-    return f'<tr><th><a href="#m{index}">{label(report.model, 48)}</a></th><td>{pill(state)}</td>{cells}</tr>'
+    name = label(report.model, 48)
+    link = f'<a href="#m{index}">{name}</a>' if index < MAX_CARDS else name
+    return f"<tr><th>{link}</th><td>{pill(state)}</td>{cells}</tr>"
 
 
 def model_card(model: ModelStatus, index: int, *, stale: bool, age_s: float) -> str:

@@ -17,13 +17,12 @@ from specwatch_exporters.report import State
 from specwatch_exporters.sidecar.fetch_error import REMEDIES
 from specwatch_exporters.sidecar.status import Status
 from specwatch_exporters.sidecar.status_charts import sparkline
-from specwatch_exporters.sidecar.status_model import GLYPHS, model_card, model_table
+from specwatch_exporters.sidecar.status_model import GLYPHS, MAX_CARDS, model_card, model_table
 from specwatch_exporters.sidecar.status_text import age_text, label, plain, seconds_text, size
 
 _HERE = Path(__file__).parent
 _STYLE = _HERE.joinpath("status_page.css").read_text(encoding="utf-8")
 _SCRIPT = _HERE.joinpath("status_page.js").read_text(encoding="utf-8")
-_MAX_CARDS = 24
 _MAX_NOTICES = 20
 _SPAN_S = 600.0
 _ENGINES = {"vllm": "vLLM", "vllm-v0": "vLLM V0", "sglang": "SGLang", "trtllm": "TensorRT-LLM"}
@@ -87,7 +86,7 @@ def _body(status: Status) -> str:
     trend = _trend(status)
     cards = "".join(
         model_card(model, index, stale=status.scrape.stale, age_s=status.scrape.age_s)
-        for index, model in enumerate(status.models[:_MAX_CARDS])
+        for index, model in enumerate(status.models[:MAX_CARDS])
     )
     models, notices = status.models, _notices(status)
     parts = [_header(status), _banner(status)]
@@ -96,25 +95,38 @@ def _body(status: Status) -> str:
     else:
         table = model_table(models, stale=status.scrape.stale) if models else ""
         parts += [table, notices, trend if models else "", cards]
-    if len(models) > _MAX_CARDS:
-        parts.append(f'<p class="none">{len(models) - _MAX_CARDS} more models are in status.json.</p>')
+    if len(models) > MAX_CARDS:
+        parts.append(f'<p class="none">The first {MAX_CARDS} of {len(models)} models; status.json has all.</p>')
     if status.scrape.success and not models:
         parts.append('<section class="card"><p class="none">The engine\'s page names no model.</p></section>')
     return "\n".join(filter(None, [*parts, _footer(status)])) + "\n"
 
 
 def _header(status: Status) -> str:
-    engine, scrape = status.engine, status.scrape
+    engine = status.engine
     kind = _ENGINES.get(engine.kind, plain(engine.kind, 40)) if engine.kind else "Engine"
     version = f" {label(engine.version, 40)}" if engine.version else ""
-    dialect = f' <span class="chip">{label(engine.dialect, 40)}</span>' if engine.dialect else ""
-    restarts = f' <span class="chip">{engine.restarts} restart{"s" if engine.restarts != 1 else ""}</span>'
-    warnings = f' <a class="chip warns" href="#warnings">{len(status.notices)} warning{"s" if len(status.notices) != 1 else ""}</a>'
     return (
-        f'<header><div class="who"><p class="brand">{_LOGO}specwatch</p><h1>{escape(kind)}{version}{dialect}'
-        f'{restarts if engine.restarts else ""}{warnings if status.notices else ""}</h1><p class="address">{label(engine.address, 120)}</p></div>'
-        f'<p class="pulse {"bad" if not scrape.success else "good"}">{_pulse(status)}</p></header>'
+        f'<header><div class="who"><p class="brand">{_LOGO}specwatch</p><h1>{escape(kind)}{version}{_chips(status)}'
+        f'</h1><p class="address">{label(engine.address, 120)}</p></div>'
+        f'<p class="pulse {"good" if status.scrape.success else "bad"}">{_pulse(status)}</p></header>'
     )
+
+
+def _chips(status: Status) -> str:
+    engine, notices = status.engine, len(status.notices)
+    chips = []
+    if engine.dialect:
+        chips.append(f'<span class="chip">{label(engine.dialect, 40)}</span>')
+    if engine.restarts:
+        chips.append(f'<span class="chip">{_counted(engine.restarts, "restart")}</span>')
+    if notices:
+        chips.append(f'<a class="chip warns" href="#warnings">{_counted(notices, "warning")}</a>')
+    return "".join(f" {chip}" for chip in chips)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _pulse(status: Status) -> str:

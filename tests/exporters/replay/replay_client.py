@@ -70,6 +70,7 @@ class Bench:
         return answer
 
     async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a state that nothing announces."""
         while not condition():  # noqa: ASYNC110 (the engine has no event for every state)
             await asyncio.sleep(0.001)
 
@@ -83,9 +84,12 @@ def with_engine(
 
     async def run() -> Result:
         chosen = settings or ReplaySettings(speed=FAST)
-        async with asyncio.timeout(LONGEST), ReplayEngine(chosen, clock=clock) as engine:
-            async with aiohttp.ClientSession() as session:
-                return await scenario(Bench(engine, session))
+        async with (
+            asyncio.timeout(LONGEST),
+            ReplayEngine(chosen, clock=clock) as engine,
+            aiohttp.ClientSession() as session,
+        ):
+            return await scenario(Bench(engine, session))
 
     return asyncio.run(run())
 

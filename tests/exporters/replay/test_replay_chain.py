@@ -58,7 +58,9 @@ def test_deeper_positions_continue_the_last_conditional_acceptance() -> None:
 def test_a_shift_keeps_rates_valid_and_moves_them_one_way(rates: Rates, shift: float) -> None:
     moved = shifted(rates, shift)
     checked_rates(moved)
-    assert all((new >= old - 1e-9) if shift >= 0 else (new <= old + 1e-9) for new, old in zip(moved, rates, strict=True))
+    assert all(
+        (new >= old - 1e-9) if shift >= 0 else (new <= old + 1e-9) for new, old in zip(moved, rates, strict=True)
+    )
 
 
 @given(rates_lists, st.integers(0, 8), st.integers(0, 1000))

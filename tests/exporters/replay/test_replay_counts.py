@@ -77,6 +77,7 @@ def test_the_page_equals_the_sum_over_the_responses(fields: dict[str, Any]) -> N
             assert value(page, name, position=str(position)) == reached
         assert value(page, "vllm:prompt_tokens_total") == sum(item["prompt_tokens"] for item in usage)
         assert value(page, "vllm:generation_tokens_total") == sum(item["completion_tokens"] for item in usage)
+        assert bool(value(page, "vllm:num_preemptions_total")) == ("kv_tokens" in fields)
         assert value(page, "vllm:e2e_request_latency_seconds_count") == REQUESTS
         assert value(page, "vllm:num_requests_running") == value(page, "vllm:num_requests_waiting") == 0
 

@@ -39,7 +39,9 @@ def played(settings: ReplaySettings, prompt: int = 4, output: int = 40) -> str:
 
 CAPTURED = families(CAPTURE.read_text())
 OURS = families(played(ReplaySettings(method="ngram", max_model_len=1024)))
-VLLM_NAMES = sorted(name for name in {*CAPTURED, *OURS} if name.startswith(("vllm:", "http_", "process_", "python_")))
+VLLM_NAMES = sorted(
+    name for name in {*CAPTURED, *OURS} if name.startswith(("vllm:", "http_", "process_", "python_"))
+)
 
 
 @pytest.mark.parametrize("name", VLLM_NAMES)

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 from typing import Any
 
+import aiohttp
 import pytest
 
 from exporters.replay.replay_client import FAST, Bench, with_engine
+from specwatch_exporters.replay.scheduler import Scheduler
 from specwatch_exporters.replay.settings import PerRequest, ReplaySettings
 
 COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
@@ -210,8 +214,11 @@ def test_the_page_is_plain_text_whatever_is_asked_for(accept: str) -> None:
 
 def test_a_large_prompt_is_taken() -> None:
     async def scenario(bench: Bench) -> None:
-        body = await bench.complete(prompt="x" * (10 * 1024 * 1024), max_tokens=3, ignore_eos=True)
-        assert body["usage"]["prompt_tokens"] == 1
+        prompt = "x" * (10 * 1024 * 1024)
+        raw = io.BytesIO(json.dumps({"prompt": prompt, "max_tokens": 3, "ignore_eos": True}).encode())
+        headers = {"Content-Type": "application/json"}
+        async with bench.session.post(bench.engine.url + COMPLETIONS, data=raw, headers=headers) as response:
+            assert (await response.json())["usage"]["prompt_tokens"] == 1
 
     with_engine(scenario)
 
@@ -219,10 +226,32 @@ def test_a_large_prompt_is_taken() -> None:
 def test_a_slow_reader_gets_several_steps_at_once_and_loses_none() -> None:
     async def scenario(bench: Bench) -> None:
         words = 0
-        async for event in bench.events(COMPLETIONS, {**ASK[COMPLETIONS], "max_tokens": 3000}):
+        async for event in bench.events(COMPLETIONS, {**ASK[COMPLETIONS], "max_tokens": 1500}):
             if isinstance(event, dict):
                 words += len(event["choices"][0]["text"].split())
                 await asyncio.sleep(0.001)
-        assert words == 3000
+        assert words == 1500
 
     with_engine(scenario)
+
+
+def test_an_engine_that_died_says_so_and_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_self: Scheduler, _now: float) -> None:
+        raise RuntimeError("out of order")
+
+    async def scenario(bench: Bench) -> None:
+        monkeypatch.setattr(Scheduler, "begin", broken)
+        for _ in range(2):
+            with pytest.raises(aiohttp.ClientError):
+                await bench.complete(prompt="a")
+        async with bench.session.get(bench.engine.url + "/health") as response:
+            assert response.status == 503
+        monkeypatch.undo()
+        await bench.control("restart")
+        assert await bench.text("/health") == ""
+        await bench.complete(prompt="a")
+
+    with_engine(scenario)
+    assert [record.message for record in caplog.records] == ["the replay engine's step loop died"]

@@ -58,9 +58,7 @@ def test_drafts_are_not_shortened_at_max_tokens_and_cut_tokens_stay_accepted(
 
 def test_drafts_are_shortened_at_the_model_length() -> None:
     # A running vLLM 0.32.0 with K=4 and a length of 1024 ended in drafts of 4, 3, 2, 1 in the same way.
-    sequence, _ = lone(
-        2, 1021, max_model_len=1024, acceptance=NONE_KEPT, num_speculative_tokens=4, kv_tokens=2048
-    )
+    sequence, _ = lone(2, 1021, max_model_len=1024, acceptance=NONE_KEPT, num_speculative_tokens=4, kv_tokens=2048)
     assert sequence.record.drafted[-5:] == [4, 4, 3, 2, 1]
     assert sequence.generated == 1021
 

@@ -1,0 +1,127 @@
+"""Make the documentation's pictures from the running product: `make pictures`.
+
+Plays the demonstration once, records its terminal frame and its status page when the draft has gone stale, and
+takes the pictures with headless Chromium.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from math import ceil
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+from specwatch_exporters.demo.scenario import ACTS
+from specwatch_exporters.demo.stage import Stage
+from specwatch_exporters.demo.view import draw
+from specwatch_exporters.demo.watch import Watch
+from specwatch_exporters.sidecar.run import Sidecar
+from specwatch_exporters.sidecar.settings import load
+from tools.tool_paths import ToolMissingError, find_tool
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+TOTAL_S = 120.0
+SHOT_SHARE = 0.66
+COLUMNS = 108
+THEME = TerminalTheme(
+    (22, 27, 34),
+    (201, 209, 217),
+    [
+        (72, 79, 88),
+        (255, 123, 114),
+        (63, 185, 80),
+        (210, 153, 34),
+        (88, 166, 255),
+        (188, 140, 255),
+        (57, 197, 207),
+        (177, 186, 196),
+    ],
+    [
+        (110, 118, 129),
+        (255, 161, 152),
+        (86, 211, 100),
+        (227, 179, 65),
+        (121, 192, 255),
+        (210, 168, 255),
+        (86, 212, 221),
+        (240, 246, 252),
+    ],
+)
+SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font: {char_height}px/{line_height}px DejaVu Sans Mono, monospace; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>{lines}</defs>
+<rect fill="#161b22" width="{width}" height="{height}" rx="8"/>
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}<g class="{unique_id}-matrix">{matrix}</g></g></svg>"""
+
+
+def chromium() -> Path:
+    """The machine's Chromium, or the one that `make pictures` fetched."""
+    on_path = shutil.which("chromium")
+    return Path(on_path) if on_path else find_tool("chromium")
+
+
+def shoot(url: str, width: int, height: int, picture: Path, scale: float = 1.5) -> None:
+    """Take a picture of a page.
+
+    Raises:
+        RuntimeError: Chromium made none; the message has its last words.
+    """
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    with tempfile.TemporaryDirectory() as profile:
+        size = [f"--window-size={width},{height}", f"--force-device-scale-factor={scale}"]
+        command = [str(chromium()), *flags, *size, f"--user-data-dir={profile}", f"--screenshot={picture}", url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if not picture.is_file():
+        raise RuntimeError(f"Chromium took no picture of {url}: {done.stderr.strip()[-300:]}")
+
+
+def terminal_svg(watch: Watch) -> str:
+    """The live view of this moment as SVG with the machine's own fonts."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    console.print(draw(watch.frame()))
+    return console.export_svg(theme=THEME, code_format=SVG)
+
+
+def main() -> int:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    try:
+        chromium()
+    except ToolMissingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    with Stage(TOTAL_S) as stage:
+        settings = load(
+            {"engine": stage.url, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={}
+        )
+        with Sidecar(settings) as sidecar:
+            watch = Watch(sidecar, settings.engine.display, simulated=True, total_s=TOTAL_S)
+            print(f"playing {TOTAL_S * SHOT_SHARE:.0f} s of the demonstration, {len(ACTS)} acts", flush=True)
+            while watch.elapsed_s < TOTAL_S * SHOT_SHARE:
+                watch.events += stage.play(watch.elapsed_s)
+                watch.frame()
+                time.sleep(0.5)
+            with tempfile.TemporaryDirectory() as folder:
+                drawing = Path(folder) / "demo.svg"
+                drawing.write_text(terminal_svg(watch))
+                width, height = re.findall(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', drawing.read_text())[0]
+                shoot(drawing.as_uri(), ceil(float(width)), ceil(float(height)), PICTURES / "demo.png")
+            shoot(f"http://127.0.0.1:{sidecar.port}/", 390, 1250, PICTURES / "status-page.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
