@@ -20,16 +20,19 @@ class Tally:
         drafts: verifications that had a draft; None if the engine does not say.
         draft_tokens: tokens proposed.
         accepted_tokens: tokens kept, bonus excluded.
-        accepted_per_position: drafts whose accepted prefix reached position j; index j, empty if not told.
+        accepted_per_position: drafts whose accepted prefix reached position j; index j, empty if not told, None
+            where a position is missing.
         position_drafts: draft steps behind `accepted_per_position` when they differ from `drafts`
             (TensorRT-LLM counts positions over finished requests only).
+        drafted_per_position: drafts that proposed a token at position j, where the engine tells.
     """
 
     drafts: float | None = None
     draft_tokens: float | None = None
     accepted_tokens: float | None = None
-    accepted_per_position: tuple[float, ...] = ()
+    accepted_per_position: tuple[float | None, ...] = ()
     position_drafts: float | None = None
+    drafted_per_position: tuple[float | None, ...] = ()
 
     @property
     def acceptance_rate(self) -> float | None:
@@ -54,6 +57,12 @@ class Tally:
         base = self.drafts if self.position_drafts is None else self.position_drafts
         before = (base, *self.accepted_per_position[:-1])
         return tuple(ratio(count, prior) for count, prior in zip(self.accepted_per_position, before, strict=False))
+
+    @property
+    def per_drafted(self) -> tuple[float | None, ...]:
+        """Accepted at j / drafts that proposed position j: unbiased when the number of draft tokens varies."""
+        pairs = zip(self.accepted_per_position, self.drafted_per_position, strict=False)
+        return tuple(ratio(count, drafted) for count, drafted in pairs)
 
 
 def from_histogram(histogram: tuple[int, ...]) -> tuple[float, ...]:

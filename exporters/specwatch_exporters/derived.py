@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from specwatch_exporters import catalog
 from specwatch_exporters.acceptance import ratio
-from specwatch_exporters.summary import Counts
+from specwatch_exporters.counts import Counts
 
 
 def tokens_per_step(counts: Counts) -> float | None:
@@ -20,9 +20,9 @@ def tokens_per_step(counts: Counts) -> float | None:
 
 def token_latency(counts: Counts) -> float | None:
     """Mean seconds per output token after the first, whatever the number of tokens in a step."""
-    per_step = counts.total(f"{catalog.ITL_STEP.name}_sum")
+    per_step = counts.histogram_sum(catalog.ITL_STEP.name)
     if per_step is None:
-        return ratio(counts.total(f"{catalog.ITL_TOKEN.name}_sum"), _count(counts, catalog.ITL_TOKEN))
+        return ratio(counts.histogram_sum(catalog.ITL_TOKEN.name), _count(counts, catalog.ITL_TOKEN))
     generated, first = counts.total(catalog.GENERATION_TOKENS.name), _count(counts, catalog.TTFT)
     if generated is None or first is None:
         return None

@@ -62,7 +62,18 @@ def _classic(text: str) -> tuple[Metric, ...]:
     try:
         return tuple(parse_classic(text))
     except (ValueError, KeyError, IndexError) as error:
-        raise ExpositionError(f"not a metrics page: {_one_line(error)}") from error
+        raise ExpositionError(f"not a metrics page: {_where(text)}") from error
+
+
+def _where(text: str) -> str:
+    """The first line that does not parse, and why; only a page that was refused pays for this."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            tuple(parse_classic(line + "\n"))
+        except (ValueError, KeyError, IndexError) as error:
+            why = _one_line(error) or type(error).__name__
+            return f"line {number}, {line[:80]!a}: {why}"
+    return "its lines do not fit together"
 
 
 def _terminated(text: str) -> str:

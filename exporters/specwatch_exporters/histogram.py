@@ -47,11 +47,18 @@ def quantile(buckets: Mapping[float, float], share: float) -> float | None:
 def summarise(buckets: Mapping[float, float], total: float | None, count: float) -> Latency:
     """Count, mean, p50 and p99 of one histogram; `total` is its sum, or None where that cannot be trusted."""
     mean = total / count if total is not None and count > 0 else None
-    first = min((edge for edge in buckets if math.isfinite(edge) and edge > 0), default=None)
-    return Latency(count, mean, _resolved(buckets, 0.5, first), _resolved(buckets, 0.99, first), first)
+    finite = [edge for edge in buckets if math.isfinite(edge) and edge > 0]
+    first, last = min(finite, default=None), max(finite, default=None)
+    p50, p99 = (_resolved(buckets, share, first, last) for share in (0.5, 0.99))
+    return Latency(count, mean, p50, p99, first, last)
 
 
-def _resolved(buckets: Mapping[float, float], share: float, first: float | None) -> float | None:
-    """A quantile, or None inside the first bucket, where interpolation from zero would invent it."""
+def _resolved(
+    buckets: Mapping[float, float], share: float, first: float | None, last: float | None
+) -> float | None:
+    """A quantile, or None in the first bucket and beyond the last edge, where it would be an invention."""
     value = quantile(buckets, share)
-    return None if value is None or first is None or value <= first else value
+    if value is None or first is None or last is None or value <= first:
+        return None
+    beyond = value == last and buckets[last] < share * max(buckets.values())
+    return None if beyond else value

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import io
-import json
 import re
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from specwatch_exporters.bodies.read import read_body
 from specwatch_exporters.engines.registry import read_page
-from specwatch_exporters.engines.trtllm_iterations import is_iterations, last_iteration, read_iterations
+from specwatch_exporters.engines.trtllm_iterations import (
+    is_iterations,
+    iteration_numbers,
+    note_gap,
+    read_iterations,
+)
 from specwatch_exporters.exposition import ExpositionError, parse
+from specwatch_exporters.json_text import decode
 from specwatch_exporters.ledger import Increase, Ledger
 from specwatch_exporters.logs.read import read_log
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import Page
 from specwatch_exporters.report import Report
 from specwatch_exporters.runs import read_runs
+from specwatch_exporters.sidecar.body_decoder import GzipBody
+from specwatch_exporters.sidecar.fetch_error import FetchError
 from specwatch_exporters.summary import build_models
 
 MAX_BYTES = 512 * 1024 * 1024
@@ -53,40 +59,83 @@ def inspect(content: Content, since: Content | None = None, engine: str | None =
         engine: name of the reader to use instead of the one that recognises the page.
 
     Raises:
-        InspectionError: neither page, iterations, log, response nor stream; or `since` is not a metrics page.
+        InspectionError: neither page, iterations, log, response nor stream; or `since` or `engine` do not fit it.
     """
     text = _text(content)
-    body = _json(text)
+    body = decode(text) if text.lstrip().startswith(("[", "{")) else None
     if is_iterations(body):
+        if engine not in (None, "trtllm"):
+            raise InspectionError(f"{content.name}: these are TensorRT-LLM iterations, not a page of {engine}")
         return _iterations(body, content, since)
-    if since is not None or engine is not None or _is_page(text, content.content_type):
+    if _is_page(text, content.content_type):
         return _page_report(content, text, since, engine)
     report = read_runs(body) or read_body(text) or read_log(io.StringIO(text))
     if report is None:
         raise InspectionError(
             f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, or a response"
+            + _refusal(text, content)
         )
+    if since is not None or engine is not None:
+        option = "--since" if since is not None else "--engine"
+        raise InspectionError(f"{content.name}: {option} is for metrics pages, and this is a {report.source}")
     return report
+
+
+def _refusal(text: str, content: Content) -> str:
+    """Why the parser refuses a text that names an engine's metrics; empty if it does not."""
+    if not re.search(r"^(# (TYPE|HELP) )?(ray_)?(vllm|sglang|trtllm)[:_]", text, re.MULTILINE):
+        return ""
+    try:
+        parse(text, content.content_type)
+    except ExpositionError as error:
+        return f"; {error}"
+    return ""
 
 
 def _page_report(content: Content, text: str, since: Content | None, engine: str | None) -> Report:
     page = _read(content, text, engine)
     ledger = Ledger()
-    if since is not None:
-        ledger.update(_read(since, _text(since), engine))
-    increase = ledger.update(page)
-    if since is not None:
-        _note_span(page, increase, since.name)
+    if since is None:
+        page.notices += page.lifetime_notices
+        increase = ledger.update(page)
+    else:
+        earlier = _read(since, _text(since), engine)
+        _check_pair(earlier, page, since.name, content.name)
+        ledger.update(earlier)
+        increase = ledger.update(page)
+        _note_span(page, earlier, increase, since.name)
     models = build_models(page, increase.by_key)
-    notices = tuple(sorted(page.notices))
-    return Report(page.engine, "page", tuple(models), notices, increase.restarts, page.dialect)
+    if engine is not None and not models:
+        page.note("no_engine", f"Nothing on the page belongs to {engine}.")
+    return Report(page.engine, "page", tuple(models), tuple(sorted(page.notices)), increase.restarts, page.dialect)
 
 
-def _note_span(page: Page, increase: Increase, earlier: str) -> None:
-    for model, rank in sorted(increase.restarted):
-        page.note("reset", f"{model}, engine {rank}: counters are lower than in {earlier}; the engine restarted.")
+def _check_pair(earlier: Page, page: Page, earlier_name: str, name: str) -> None:
+    """Refuse two pages that cannot be an earlier and a later one of the same engine."""
+    if earlier.engine != page.engine:
+        raise InspectionError(
+            f"{earlier_name} is a page of {earlier.engine}, {name} of {page.engine}: not one engine"
+        )
+    same = {instance for instance, start in page.starts.items() if earlier.starts.get(instance) == start}
+    fallen = [
+        series
+        for series, value in page.counters.items()
+        if series.engine.rpartition("/")[0] in same and value < earlier.counters.get(series, 0.0)
+    ]
+    older = any(start < earlier.starts.get(instance, start) for instance, start in page.starts.items())
+    rose = any(value > earlier.counters.get(series, value) for series, value in page.counters.items())
+    if older or (not rose and any(not series.metric.endswith("_sum") for series in fallen)):
+        raise InspectionError(f"{earlier_name} is later than {name}: swap the two pages")
+
+
+def _note_span(page: Page, earlier: Page, increase: Increase, earlier_name: str) -> None:
+    for engine in sorted(increase.restarted):
+        page.note("reset", f"Engine {engine} started again since {earlier_name}: it is counted from zero.")
     for series in increase.held:
-        page.note("sum_decreased", f"{series.metric} went down without a restart; its increase was held at 0.")
+        page.note("sum_decreased", f"{series.metric} went down without a restart; its mean is unknown.")
+    for model in sorted({*page.models()} ^ {*earlier.models()}):
+        which = "is new since" if model in page.models() else "was only in"
+        page.note("models_differ", f"{model} {which} {earlier_name}; what is new counts from zero.")
 
 
 def _read(content: Content, text: str, engine: str | None) -> Page:
@@ -98,15 +147,17 @@ def _read(content: Content, text: str, engine: str | None) -> Page:
 
 def _iterations(body: Any, content: Content, since: Content | None) -> Report:
     page = read_iterations(body)
+    last, restarts = None, 0
     if since is not None:
-        earlier = _json(_text(since))
+        earlier = decode(_text(since))
         if not is_iterations(earlier):
             raise InspectionError(f"{since.name}: --since needs an earlier read of the same kind as {content.name}")
-        before, after = last_iteration(earlier), min((entry["iter"] for entry in body), default=None)
-        if before is not None and after is not None and after > before + 1:
-            page.note("drain_gap", f"{after - before - 1} iterations between the two reads went to another reader.")
+        before, after = iteration_numbers(earlier), iteration_numbers(body)
+        last = before[-1] if before else None
+        restarts = int(bool(before and after and after[0] <= before[-1]))
+    note_gap(page, body, last)
     models = build_models(page, Ledger().update(page).by_key)
-    return Report("trtllm", "iterations", tuple(models), tuple(sorted(page.notices)), 0, page.dialect)
+    return Report("trtllm", "iterations", tuple(models), tuple(sorted(page.notices)), restarts, page.dialect)
 
 
 def _is_page(text: str, content_type: str) -> bool:
@@ -132,29 +183,16 @@ def _text(content: Content) -> str:
 
 
 def _gunzip(content: Content) -> bytes:
-    decoder = zlib.decompressobj(wbits=31)
+    decoder = GzipBody(MAX_BYTES)
     try:
-        data = decoder.decompress(content.data, MAX_BYTES)
-    except zlib.error as error:
-        raise InspectionError(f"{content.name}: damaged gzip ({error})") from error
-    if decoder.unconsumed_tail:
-        raise InspectionError(f"{content.name}: more than {MAX_BYTES >> 20} MiB after decompression")
-    if not decoder.eof:
-        raise InspectionError(f"{content.name}: gzip data is cut")
-    return data
-
-
-def _json(text: str) -> Any:
-    if not text.lstrip().startswith(("[", "{")):
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
+        decoder.feed(content.data)
+        return decoder.finish()
+    except FetchError as error:
+        raise InspectionError(f"{content.name}: gzip cannot be read: {error.message}") from error
 
 
 def unidentified(report: Report) -> Notice | None:
     """The notice that no engine was recognised, if that is all there is to say."""
-    if report.engine is not None or report.models:
+    if report.models:
         return None
     return next((notice for notice in report.notices if notice.code == "no_engine"), None)

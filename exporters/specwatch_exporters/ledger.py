@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from specwatch_exporters.page import Key, Page, SeriesId
+from specwatch_exporters.page import Key, Page, SeriesId, instance_of
 
 # A process's start may wobble by clock adjustments; a restart moves it by more.
 _SAME_START_S = 1.0
@@ -16,19 +16,19 @@ class Increase:
     """What one page added.
 
     Attributes:
-        by_key: increases per canonical series, each >= 0 (except sums of negative observations, held at 0).
-        restarted: (model, engine) pairs whose counters started again.
-        held: histogram sums that went down without a restart.
+        by_key: increases per canonical series, each >= 0; what cannot be known has no key.
+        restarted: engines whose counters started again.
+        held: histogram sums that went down without a restart, and are unknown from then on.
     """
 
     by_key: dict[Key, float]
-    restarted: frozenset[tuple[str, str]] = frozenset()
+    restarted: frozenset[str] = frozenset()
     held: tuple[SeriesId, ...] = ()
 
     @property
     def restarts(self) -> int:
-        """Ranks and models of one page share a process; instances named by a label do not."""
-        return len({engine.rpartition("/")[0] for _, engine in self.restarted})
+        """Processes that restarted: the ranks of one instance count once."""
+        return len({instance_of(engine) for engine in self.restarted})
 
 
 @dataclass(slots=True)
@@ -36,35 +36,46 @@ class Ledger:
     """Turns successive pages of one engine into increases and running totals.
 
     A series that was not on the page before counts from zero: the first page contributes the engine's lifetime,
-    and a position, outcome or rank that appears later contributes all that it has. A decrease, or a later process
-    start, restarts every series of that engine, because they live in one process: totals carry on, each restart is
-    reported, no increase is negative.
+    and a position, outcome or rank that appears later contributes all that it has. A later process start restarts
+    every series of that instance; a decrease restarts the series of that engine (rank), because a rank's counters
+    can be made anew while its process lives. Totals carry on, each restart is reported, no increase is negative.
+    Totals of series that left the page are kept, in case they come back, but are not among `current`.
 
     Attributes:
         max_series: series remembered; beyond it those that left the page are forgotten.
         totals: increases summed since the ledger was made.
+        current: the totals of the series on the last page.
         restarts: engine restarts seen.
+        pages: pages taken in.
     """
 
-    max_series: int = 50_000
+    max_series: int = 10_000
     totals: dict[Key, float] = field(default_factory=dict)
+    current: dict[Key, float] = field(default_factory=dict)
     restarts: int = 0
+    pages: int = 0
     _last: dict[SeriesId, float] = field(default_factory=dict)
-    _start: float | None = None
+    _starts: dict[str, float] = field(default_factory=dict)
+    _depths: dict[str, int] | None = None
+    _doubtful: set[Key] = field(default_factory=set)
 
     def update(self, page: Page) -> Increase:
         """Take one page in; returns what it added. State is complete before and after, never in between."""
         increase = self._drained(page) if page.drained else self._increase(page)
         if page.derive is not None:
-            increase.by_key.update(page.derive(increase.by_key))
+            increase.by_key.update(page.derive(increase.by_key, self._depths))
+        self._depths = dict(page.speculative_tokens)
         for key, value in increase.by_key.items():
             self.totals[key] = self.totals.get(key, 0.0) + value
+        self.current = {key: self.totals[key] for key in increase.by_key}
         self.restarts += increase.restarts
-        self._bound(page, increase)
+        self.pages += 1
+        self._bound(page)
         return increase
 
     def _drained(self, page: Page) -> Increase:
-        increase = Increase({})
+        """Increments as they come; a batch without any of a series leaves its total as it is."""
+        increase = Increase(dict.fromkeys(self.current, 0.0))
         for series, value in page.counters.items():
             key = _key(series)
             increase.by_key[key] = increase.by_key.get(key, 0.0) + value
@@ -73,46 +84,72 @@ class Ledger:
     def _increase(self, page: Page) -> Increase:
         restarted = self._restarted(page)
         if restarted:
-            self._last = {s: v for s, v in self._last.items() if (s.model, s.engine) not in restarted}
+            self._forget_edges(page, restarted)
+            self._last = {s: v for s, v in self._last.items() if s.engine not in restarted}
+            self._doubtful = {key for key in self._doubtful if key.engine not in restarted}
         held: list[SeriesId] = []
         by_key: dict[Key, float] = {}
         for series, value in page.counters.items():
-            last = self._last.get(series, 0.0)
-            added = value - last
-            if added < 0.0 and last:
-                held.append(series)
-                added = 0.0
+            added = value - self._last.get(series, 0.0)
             key = _key(series)
-            by_key[key] = by_key.get(key, 0.0) + added
             self._last[series] = value
+            if added < 0.0:
+                held.append(series)
+                self._doubtful.add(key)
+            by_key[key] = by_key.get(key, 0.0) + added
+        for key in self._doubtful:
+            by_key.pop(key, None)
         return Increase(by_key, frozenset(restarted), tuple(held))
 
-    def _restarted(self, page: Page) -> set[tuple[str, str]]:
+    def _restarted(self, page: Page) -> set[str]:
         """Engines whose counters started again; a sum that falls is no evidence (queue times can be negative)."""
-        later_start = (
-            page.start_marker is not None
-            and self._start is not None
-            and page.start_marker > self._start + _SAME_START_S
+        later = {
+            instance
+            for instance, start in page.starts.items()
+            if start > self._starts.get(instance, start) + _SAME_START_S
+        }
+        self._starts.update(page.starts)
+        engines = (
+            {series.engine for series in self._last if instance_of(series.engine) in later} if later else set()
         )
-        if page.start_marker is not None:
-            self._start = page.start_marker
-        if later_start:
-            return {(series.model, series.engine) for series in self._last}
-        return {
-            (series.model, series.engine)
+        return engines | {
+            series.engine
             for series, value in page.counters.items()
             if value < self._last.get(series, 0.0) and not series.metric.endswith("_sum")
         }
 
-    def _bound(self, page: Page, increase: Increase) -> None:
+    def _forget_edges(self, page: Page, restarted: Iterable[str]) -> None:
+        """Start a histogram over if its engine came back with other bucket edges: the two do not add up."""
+        engines = frozenset(restarted)
+        before, now = _edges(self._last, engines), _edges(page.counters, engines)
+        for (metric, engine), edges in before.items():
+            if now.get((metric, engine), edges) != edges:
+                parts = {f"{metric}_bucket", f"{metric}_sum", f"{metric}_count"}
+                self.totals = {
+                    key: value
+                    for key, value in self.totals.items()
+                    if not (key.metric in parts and key.engine == engine)
+                }
+
+    def _bound(self, page: Page) -> None:
         if len(self._last) > self.max_series:
             self._last = {s: v for s, v in self._last.items() if s in page.counters}
         if len(self.totals) > self.max_series:
-            self.totals = {k: v for k, v in self.totals.items() if k in increase.by_key}
+            self.totals = dict(self.current)
 
 
 def _key(series: SeriesId) -> Key:
     return Key(series.metric, series.model, series.engine, series.extra)
+
+
+def _edges(counters: Iterable[SeriesId], engines: frozenset[str]) -> dict[tuple[str, str], set[str]]:
+    """Bucket edges per histogram and engine."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for series in counters:
+        if series.engine in engines and series.metric.endswith("_bucket"):
+            metric = series.metric.removesuffix("_bucket")
+            found.setdefault((metric, series.engine), set()).add(series.extra)
+    return found
 
 
 def lifetime(page: Page) -> Mapping[Key, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,8 +16,9 @@ class SeriesId(NamedTuple):
     """Identity of one raw counter series.
 
     `metric` is a catalogue name (histograms: with `_bucket`, `_sum` or `_count`), `extra` the value of the
-    metric's own label (position, outcome, reason, le) or empty, and `source` whatever else tells raw series
-    apart, so that increases are taken per series and only then summed.
+    metric's own label (position, outcome, reason, le) or empty, and `source` the engine's own further labels, so
+    that increases are taken per series and only then summed. `engine` is the data-parallel rank, after
+    `instance/` when labels that no engine writes (pod, replica, worker) tell instances apart.
     """
 
     metric: str
@@ -42,6 +43,11 @@ class Declared(StrEnum):
     CONFIGURED = "configured"
     OFF = "off"
     UNKNOWN = "unknown"
+
+
+def instance_of(engine: str) -> str:
+    """The instance in an engine's name: what shares a process and so restarts together; empty for a plain rank."""
+    return engine.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +75,14 @@ class Page:
         gauges: current values per canonical series; copies are already reduced.
         declared: per model, what the page says about speculation.
         reported: per model, gauge-only acceptance.
+        speculative: models with any speculative series, whatever it says.
         speculative_tokens: per model, K as the page shows it.
         methods: per model, the speculation method if the page names it.
         facts: numbers of a model that have no metric of their own, such as `max_num_seqs`.
-        derive: turns increases into further increases that only this engine's rules can give (SGLang), or None.
-        start_marker: process start in epoch seconds, if the page tells; a later one is a restart.
+        derive: turns increases into further increases that only this engine's rules can give (SGLang), or None. Its
+            second argument is K per model on the page before, or None for the first page.
+        starts: per instance, process start in epoch seconds, if the page tells; a later one is a restart.
+        lifetime_notices: true of the engine's whole life only, not of a span between two pages.
         drained: True when values are increments because reading empties the engine's buffer.
         notices: what the user must know.
     """
@@ -85,13 +94,15 @@ class Page:
     gauges: dict[Key, float] = field(default_factory=dict)
     declared: dict[str, Declared] = field(default_factory=dict)
     reported: dict[str, Reported] = field(default_factory=dict)
+    speculative: set[str] = field(default_factory=set)
     speculative_tokens: dict[str, int] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
     facts: dict[str, dict[str, float | None]] = field(default_factory=dict)
-    derive: Callable[[dict[Key, float]], dict[Key, float]] | None = None
-    start_marker: float | None = None
+    derive: Callable[[dict[Key, float], Mapping[str, int] | None], dict[Key, float]] | None = None
+    starts: dict[str, float] = field(default_factory=dict)
     drained: bool = False
     notices: list[Notice] = field(default_factory=list)
+    lifetime_notices: list[Notice] = field(default_factory=list)
 
     def note(self, code: str, message: str) -> None:
         """Add a notice once."""

@@ -28,7 +28,8 @@ class Latency:
     """Summary of one latency histogram, seconds.
 
     Quantiles interpolate linearly inside a bucket, as PromQL's histogram_quantile does. One that falls into the
-    first bucket is None: all that is known is that it is at most `first_edge`.
+    first bucket is None: all that is known is that it is at most `first_edge`. One beyond the last finite edge is
+    None too: it is more than `last_edge`.
     """
 
     count: float
@@ -36,6 +37,7 @@ class Latency:
     p50: float | None
     p99: float | None
     first_edge: float | None = None
+    last_edge: float | None = None
 
     def to_json(self) -> dict[str, float | None]:
         """The JSON form."""
@@ -45,6 +47,7 @@ class Latency:
             "p50": self.p50,
             "p99": self.p99,
             "first_edge": self.first_edge,
+            "last_edge": self.last_edge,
         }
 
 
@@ -223,6 +226,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "mean_acceptance_length": tally.mean_acceptance_length,
         "per_position": list(tally.per_position),
         "conditional": list(tally.conditional),
+        "per_drafted": list(tally.per_drafted),
     }
 
 

@@ -47,7 +47,7 @@ def test_vllm_counts(name: str) -> None:
     assert model["per_position"] == pytest.approx(per_position, abs=1e-4)
     assert model["acceptance_rate"] == pytest.approx(accepted / draft_tokens)
     assert model["mean_acceptance_length"] == pytest.approx(1 + accepted / drafts)
-    assert report["warnings"] == []
+    assert codes(report) == ({"variable_depth"} if draft_tokens < 0.98 * depth * drafts else set())
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,8 @@ def test_vllm_v0_says_what_its_rate_is_worth() -> None:
     assert (report["dialect"], model["definition"]) == ("v0", "vllm-v0-any-position")
     assert model["acceptance_rate"] == pytest.approx(0.6142)
     assert (model["drafts"], model["mean_acceptance_length"]) == (None, None)
-    (message,) = [w["message"] for w in report["warnings"] if w["code"] == "v0_definition"]
+    message = " ".join(w["message"] for w in report["warnings"] if w["code"] == "v0_definition")
+    assert "upper bound" in message
     assert "K=3" in message
     assert "2.408" in message
 

@@ -16,7 +16,7 @@ def series(engine: str = "0", metric: str = DRAFTS, source: str = "") -> SeriesI
 
 
 def page(values: dict[SeriesId, float], start: float | None = None) -> Page:
-    return Page("vllm", counters=dict(values), start_marker=start)
+    return Page("vllm", counters=dict(values), starts={} if start is None else {"": start})
 
 
 def test_the_first_page_counts_in_full() -> None:
@@ -49,7 +49,7 @@ def test_one_falling_counter_restarts_its_engine_and_no_other() -> None:
     assert increase.by_key[TOTAL] == 10
     assert increase.by_key[Key(other.metric, "m", "0", "")] == 6
     assert increase.by_key[Key(DRAFTS, "m", "1", "")] == 10
-    assert increase.restarted == {("m", "0")}
+    assert increase.restarted == {"0"}
 
 
 def test_series_that_reappear_after_a_restart_do_not_restart_it_again() -> None:
@@ -75,8 +75,47 @@ def test_a_falling_histogram_sum_is_held_and_no_restart() -> None:
     ledger = Ledger()
     ledger.update(page({series(): 10, total: 5.0}))
     increase = ledger.update(page({series(): 11, total: 4.5}))
-    assert increase.by_key[Key(total.metric, "m", "0", "")] == 0.0
+    assert Key(total.metric, "m", "0", "") not in increase.by_key
     assert (increase.held, increase.restarts) == ((total,), 0)
+    assert Key(total.metric, "m", "0", "") not in ledger.update(page({series(): 12, total: 9.0})).by_key
+    after = ledger.update(page({series(): 3, total: 2.0}))
+    assert (after.restarts, after.by_key[Key(total.metric, "m", "0", "")]) == (1, 2.0)
+
+
+def test_ranks_of_a_process_restart_with_its_start_and_other_instances_do_not() -> None:
+    def counters(*values: float) -> dict[SeriesId, float]:
+        return {series(engine): value for engine, value in zip(("a/0", "a/1", "b/0"), values, strict=True)}
+
+    ledger = Ledger()
+    ledger.update(Page("vllm", counters=counters(1000, 10, 500), starts={"a": 1.0, "b": 1.0}))
+    increase = ledger.update(Page("vllm", counters=counters(50, 40, 510), starts={"a": 90.0, "b": 1.0}))
+    assert [increase.by_key[Key(DRAFTS, "m", engine, "")] for engine in ("a/0", "a/1", "b/0")] == [50, 40, 10]
+    assert (increase.restarted, increase.restarts) == ({"a/0", "a/1"}, 1)
+
+
+def test_series_that_left_the_page_are_not_current_and_come_back_with_their_total() -> None:
+    late = series(metric=catalog.REQUESTS.name)
+    key = Key(late.metric, "m", "0", "")
+    ledger = Ledger()
+    ledger.update(page({series(): 10, late: 4}))
+    ledger.update(page({series(): 11}))
+    assert key not in ledger.current
+    ledger.update(page({series(): 12, late: 6}))
+    assert ledger.current[key] == 6
+
+
+def test_other_bucket_edges_after_a_restart_start_the_histogram_over() -> None:
+    def edges(*names: str) -> dict[SeriesId, float]:
+        metric = f"{catalog.TTFT.name}_bucket"
+        return {SeriesId(metric, "m", "0", name, ""): 5.0 for name in names}
+
+    ledger = Ledger()
+    ledger.update(Page("vllm", counters={series(): 9, **edges("0.1", "0.5", "+Inf")}, starts={"": 1.0}))
+    ledger.update(Page("vllm", counters={series(): 1, **edges("0.2", "0.5", "+Inf")}, starts={"": 50.0}))
+    assert {key.extra: value for key, value in ledger.current.items() if key.extra} == dict.fromkeys(
+        ("0.2", "0.5", "+Inf"), 5.0
+    )
+    assert ledger.current[TOTAL] == 10
 
 
 def test_memory_stays_bounded_under_label_churn() -> None:

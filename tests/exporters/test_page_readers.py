@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from typing import Any
 
 import pytest
 
+from exporters.page_text import codes, positions, read, vllm
 from specwatch_exporters.inspection import Content, InspectionError, inspect
-
-PER_POSITION = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
-
-
-def read(text: str, since: str | None = None, **kwargs: str) -> dict[str, Any]:
-    earlier = None if since is None else Content("earlier", since.encode())
-    return inspect(Content("page", text.encode(), **kwargs), earlier).to_json()
-
-
-def codes(report: dict[str, Any]) -> set[str]:
-    return {warning["code"] for warning in report["warnings"]}
-
-
-def vllm(
-    drafts: float, drafted: float, accepted: float, *, engine: str = "0", tokens: float = 0, more: str = ""
-) -> str:
-    labels = f'{{engine="{engine}",model_name="m"}}'
-    return (
-        f"vllm:spec_decode_num_drafts_total{labels} {drafts}\n"
-        f"vllm:spec_decode_num_draft_tokens_total{labels} {drafted}\n"
-        f"vllm:spec_decode_num_accepted_tokens_total{labels} {accepted}\n"
-        f"vllm:generation_tokens_total{labels} {tokens}\n{more}"
-    )
 
 
 def test_a_page_without_type_lines_is_read_all_the_same() -> None:
@@ -47,36 +24,6 @@ def test_ten_and_more_positions_come_in_numeric_order() -> None:
     (model,) = read(vllm(100, 1200, 1000, more=lines))["models"]
     assert model["per_position"] == pytest.approx([(100 - p) / 100 for p in range(12)])
     assert model["k"] == 12
-
-
-def test_since_gives_increases_and_no_reset() -> None:
-    report = read(vllm(110, 330, 215), since=vllm(100, 300, 200))
-    (model,) = report["models"]
-    assert (model["drafts"], model["draft_tokens"], model["accepted_tokens"]) == (10, 30, 15)
-    assert (report["resets"], codes(report)) == (0, set())
-
-
-def test_since_counts_a_reset_and_never_a_negative() -> None:
-    report = read(vllm(10, 30, 20), since=vllm(100, 300, 200))
-    (model,) = report["models"]
-    assert (model["drafts"], model["accepted_tokens"], report["resets"]) == (10, 20, 1)
-    assert "reset" in codes(report)
-
-
-def test_since_resets_one_engine_of_two() -> None:
-    before = vllm(100, 300, 200, engine="0") + vllm(50, 150, 100, engine="1")
-    after = vllm(110, 330, 215, engine="0") + vllm(5, 15, 9, engine="1")
-    report = read(after, since=before)
-    (model,) = report["models"]
-    assert (model["drafts"], model["accepted_tokens"], report["resets"]) == (15, 24, 1)
-
-
-def test_tokens_without_drafts_are_off_and_silence_is_idle() -> None:
-    running = read(vllm(100, 300, 200, tokens=900), since=vllm(100, 300, 200, tokens=500))
-    assert (running["models"][0]["state"], codes(running)) == ("off", {"not_drafting"})
-    assert running["models"][0]["acceptance_rate"] is None
-    silent = read(vllm(100, 300, 200, tokens=500), since=vllm(100, 300, 200, tokens=500))
-    assert silent["models"][0]["state"] == "idle"
 
 
 def test_nan_infinite_and_negative_samples_are_left_out() -> None:
@@ -151,63 +98,6 @@ def test_label_values_may_hold_anything() -> None:
     assert model["model"] == 'a"b\\c\n<script>☃'
 
 
-SGLANG = (
-    'sglang:spec_accept_length{{model_name="m"{more}}} {length}\n'
-    'sglang:spec_accept_rate{{model_name="m"{more}}} {rate}\n'
-)
-
-
-@pytest.mark.parametrize(
-    ("length", "rate", "more", "expected"),
-    [
-        (2.8, 0.7, "", 0.6),  # 0.5.6 to 0.5.10: (A+S)/(S*(K+1)), K=3
-        (2.8, 0.6, "", 0.6),  # 0.5.11 and newer: A/(S*K), K=3
-        (4.0, 0.8, "", 0.75),
-        (2.65, 0.55, "", 0.55),
-    ],
-)
-def test_sglangs_rate_formula_is_told_from_its_length(
-    length: float, rate: float, more: str, expected: float
-) -> None:
-    report = read(
-        SGLANG.format(length=length, rate=rate, more=more) + 'sglang:num_running_reqs{model_name="m"} 4\n'
-    )
-    (model,) = report["models"]
-    assert model["acceptance_rate"] == pytest.approx(expected)
-    assert (model["mean_acceptance_length"], model["definition"]) == (length, "sglang-gauge")
-    assert "gauge_only" in codes(report)
-
-
-def test_sglangs_gauge_of_an_idle_engine_is_stale() -> None:
-    report = read(SGLANG.format(length=2.8, rate=0.6, more="") + 'sglang:num_running_reqs{model_name="m"} 0\n')
-    assert (report["models"][0]["state"], "stale_gauge" in codes(report)) == ("idle", True)
-
-
-def test_sglangs_draft_scheduler_is_a_copy() -> None:
-    page = SGLANG.format(length=2.8, rate=0.6, more=',engine_type="unified"') + SGLANG.format(
-        length=2.7, rate=0.5, more=',engine_type="draft"'
-    ).replace('"m"', '"draft-model"')
-    report = read(page)
-    assert [model["model"] for model in report["models"]] == ["m"]
-    assert "draft_copy" in codes(report)
-
-
-def test_sglangs_adaptive_tier_zero_is_off_not_a_collapse() -> None:
-    page = (
-        SGLANG.format(length=1.0, rate=0.0, more="")
-        + 'sglang:spec_num_steps{model_name="m"} 0\nsglang:spec_num_draft_tokens{model_name="m"} 1\n'
-        + 'sglang:spec_verify_calls_total{model_name="m"} 500\nsglang:generation_tokens_total{model_name="m"} 500\n'
-    )
-    report = read(page)
-    assert (report["models"][0]["state"], "not_drafting" in codes(report)) == ("off", True)
-    assert report["models"][0]["acceptance_rate"] is None
-
-
-def test_sglangs_underscore_spelling() -> None:
-    report = read('sglang_num_running_reqs{dp_rank="0"} 12\nsglang_spec_accept_length{dp_rank="0"} 2.79\n')
-    assert (report["engine"], report["models"][0]["running"]) == ("sglang", 12)
-
-
 def test_tensorrt_llms_first_names_had_no_prefix() -> None:
     page = (
         'request_queue_time_seconds_count{engine_type="undefined",model_name="undefined"} 2.0\n'
@@ -227,7 +117,7 @@ def test_tensorrt_llms_gauges_are_one_process_many_pids() -> None:
 def test_gzip_is_opened_and_its_damage_named() -> None:
     data = gzip.compress(vllm(10, 30, 15).encode())
     assert inspect(Content("page.gz", data)).models[0].tally.drafts == 10
-    with pytest.raises(InspectionError, match="cut"):
+    with pytest.raises(InspectionError, match="breaks off"):
         inspect(Content("page.gz", data[:-12]))
 
 
@@ -247,3 +137,92 @@ def test_what_cannot_be_read_is_named_in_one_line(data: bytes, words: str) -> No
     with pytest.raises(InspectionError, match=words) as error:
         inspect(Content("source", data))
     assert "\n" not in str(error.value)
+
+
+def test_series_that_differ_in_any_collectors_label_are_added_not_merged() -> None:
+    page = "".join(
+        vllm(n, n, 1).replace('model_name="m"', f'model_name="m",pod="p",instance="{port}"')
+        for n, port in ((100, 8000), (300, 8001))
+    )
+    assert read(page)["models"][0]["drafts"] == 400
+
+
+def test_a_prefill_worker_generates_first_tokens_and_is_no_failure() -> None:
+    more = sample("vllm:time_to_first_token_seconds_count", 50, engine="0") + sample("vllm:cache_config_info", 1)
+    report = read(vllm(0, 0, 0, tokens=50, more=more))
+    assert (report["models"][0]["state"], codes(report)) == ("idle", set())
+
+
+def test_zeros_of_a_partial_page_say_nothing_about_the_configuration() -> None:
+    report = read(vllm(0, 0, 0, tokens=50))
+    assert (report["models"][0]["state"], "not_drafting" in codes(report)) == ("off", False)
+
+
+def test_a_latched_gate_shows_in_tensorrt_llms_iterations() -> None:
+    body = (
+        '[{"iter":1,"iterLatencyMS":9.0,"numActiveRequests":8,"numQueuedRequests":0,'
+        '"specDecodingStats":{"numDraftTokens":0,"numAcceptedTokens":0,"numRequestsWithDraftTokens":0}}]'
+    )
+    report = read(body)
+    assert (report["models"][0]["state"], "not_drafting" in codes(report)) == ("off", True)
+
+
+def test_tensorrt_llms_spec_gauges_of_one_release_are_no_counters() -> None:
+    name = "trtllm_spec_decode_num_draft_tokens_total"
+    report = read(
+        f'# TYPE {name} gauge\n{name}{{model_name="m"}} 33\ntrtllm_num_requests_running{{model_name="m"}} 1\n'
+    )
+    assert (report["models"][0]["draft_tokens"], "bad_value" in codes(report)) == (None, True)
+
+
+def test_a_missing_position_is_unknown_and_rising_ones_are_refused() -> None:
+    (gap,) = read(vllm(100, 300, 70, more=positions((1, 50), (2, 20))))["models"]
+    assert gap["per_position"] == [None, 0.5, 0.2]
+    rising = read(vllm(100, 300, 190, more=positions((0, 20), (1, 80), (2, 90))))
+    assert (rising["models"][0]["per_position"], "inconsistent_counts" in codes(rising)) == ([], True)
+    over = read(vllm(100, 300, 300, more=positions((0, 120), (1, 100), (2, 80))))
+    assert "inconsistent_counts" in codes(over)
+    assert "inconsistent_counts" in codes(
+        read(vllm(1000, 3000, 2000, more=positions((0, 800), (1, 300), (2, 100))))
+    )
+
+
+def test_k_of_a_frontend_that_adds_positions_late_is_not_guessed() -> None:
+    assert read(vllm(100, 300, 60, more=positions((0, 60))))["models"][0]["k"] is None
+
+
+def test_gzip_members_are_read_to_the_last() -> None:
+    data = gzip.compress(vllm(10, 30, 15).encode()) + gzip.compress(
+        b'vllm:num_requests_waiting{model_name="m"} 7\n'
+    )
+    (model,) = inspect(Content("ab.gz", data)).to_json()["models"]
+    assert (model["drafts"], model["waiting"]) == (10, 7)
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000])
+def test_json_nested_beyond_reason_is_one_line(text: str) -> None:
+    with pytest.raises(InspectionError, match="neither"):
+        read(text)
+
+
+def test_a_kv_share_over_one_is_refused() -> None:
+    report = read('vllm:kv_cache_usage_perc{engine="0",model_name="m"} 65.3\n' + vllm(1, 1, 1))
+    assert (report["models"][0]["kv_cache_usage"], "bad_value" in codes(report)) == (None, True)
+
+
+def test_facts_of_several_series_are_not_added() -> None:
+    page = "".join(f'dynamo_frontend_model_context_length{{model="m",worker="{w}"}} 131072\n' for w in "ab")
+    assert read(page)["models"][0]["context_length"] == 131072
+
+
+def test_ten_thousand_models_are_read_in_one_pass() -> None:
+    page = "".join(f'vllm:spec_decode_num_drafts_total{{engine="0",model_name="m{i}"}} 1\n' for i in range(10_000))
+    assert len(read(page)["models"]) == 10_000
+
+
+def test_true_denominators_are_shown_beside_those_over_all_drafts() -> None:
+    name = "vllm:spec_decode_num_draft_tokens_per_pos_total"
+    drafted = "".join(f'{name}{{model_name="m",engine="0",position="{p}"}} {n}\n' for p, n in ((0, 1000), (1, 100)))
+    (model,) = read(vllm(1000, 1100, 870, more=positions((0, 800), (1, 70)) + drafted))["models"]
+    assert model["per_position"] == [0.8, 0.07]
+    assert model["per_drafted"] == [0.8, 0.7]

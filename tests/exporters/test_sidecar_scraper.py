@@ -27,6 +27,7 @@ class Bench:
         self.now = 1000.0
         self.answer: str | FetchError | Callable[[], str] = ""
         self.probes = 0
+        self.framed = True
         self.scraper = Scraper(
             self._fetch, self._probe, declaration=declaration or Declaration(), clock=lambda: self.now
         )
@@ -37,7 +38,7 @@ class Bench:
         if isinstance(self.answer, FetchError):
             raise self.answer
         text = self.answer if isinstance(self.answer, str) else self.answer()
-        return Fetched(200, "text/plain", text.encode(), 0.01)
+        return Fetched(200, "text/plain", text.encode(), 0.01, framed=self.framed)
 
     def _probe(self, kind: str) -> EngineFacts:
         self.probes += 1
@@ -91,12 +92,61 @@ def test_figures_of_the_last_minute_need_two_pages_and_are_absent_when_nothing_w
     bench.scrape(engine(110, 330, 171, 281))
     assert bench.value(catalog.ACCEPTANCE_RATIO, **ratio) == pytest.approx(21 / 30)
     assert bench.value(catalog.ACCEPTANCE_LENGTH, **ratio) == pytest.approx(3.1)
-    bench.scrape(engine(110, 330, 171, 281), after=70)
+    for _ in range(3):
+        bench.scrape(engine(110, 330, 171, 281), after=30)
     assert bench.value(catalog.ACCEPTANCE_RATIO, **ratio) is None
     assert bench.value(catalog.STATE, model="m", state="idle") == 1
-    bench.scrape(engine(110, 330, 171, 400), after=70)
+    bench.scrape(engine(110, 330, 171, 400), after=30)
     assert bench.value(catalog.STATE, model="m", state="off") == 1
     assert bench.value(catalog.SCRAPE_WARNINGS, code="not_drafting") == 1
+
+
+def test_a_first_look_at_a_running_engine_knows_no_minute() -> None:
+    bench = Bench()
+    bench.scrape(engine(100, 300, 150, 250))
+    assert bench.value(catalog.STATE, model="m", state="active") == 0
+    bench.scrape(engine(110, 330, 171, 281))
+    assert bench.value(catalog.STATE, model="m", state="active") == 1
+
+
+def test_an_outage_is_not_a_minute() -> None:
+    bench = Bench()
+    bench.scrape(engine(100, 300, 150, 250))
+    bench.scrape(engine(110, 330, 171, 281), after=600)
+    assert bench.value(catalog.ACCEPTANCE_RATIO, model="m", definition="vllm-v1-counters") is None
+    assert bench.value(catalog.DRAFTS, **LABELS) == 110
+
+
+def test_positions_that_a_restart_with_less_k_took_away_are_gone_not_zero() -> None:
+    def page(start: float, *counts: int) -> str:
+        name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+        lines = [f'{name}{{engine="0",model_name="m",position="{p}"}} {n}\n' for p, n in enumerate(counts)]
+        return engine(sum(counts), 5 * sum(counts), sum(counts), 9, start=start) + "".join(lines)
+
+    bench = Bench()
+    for answer in (page(1, 80, 50, 20, 9, 4), page(1, 90, 55, 22, 10, 5), page(99, 8, 5, 2), page(99, 16, 10, 4)):
+        assert bench.scrape(answer)
+    (family,) = [f for f in bench.registry.collect() if f.name == catalog.ACCEPTED_PER_POSITION.family]
+    assert {sample.labels["position"]: sample.value for sample in family.samples} == {"0": 106, "1": 65, "2": 26}
+    view = bench.scraper.snapshot().engine
+    assert view is not None
+    assert len(view.recent[0].tally.per_position) == 3
+
+
+def test_a_model_that_left_and_a_page_of_many_leave_no_frozen_series() -> None:
+    bench = Bench()
+    bench.scrape("".join(f'vllm:generation_tokens_total{{engine="0",model_name="m{i}"}} 1\n' for i in range(50)))
+    bench.scrape(engine(100, 300, 150, 250))
+    models = {s.labels["model"] for f in bench.registry.collect() for s in f.samples if "model" in s.labels}
+    assert models == {"m"}
+
+
+def test_a_failed_probe_keeps_what_the_engine_said_before() -> None:
+    bench = Bench()
+    bench.scrape(engine(100, 300, 150, 250))
+    bench.scraper._probe = lambda _: EngineFacts()
+    bench.scrape(engine(101, 303, 152, 253), after=400)
+    assert bench.value(catalog.ENGINE_INFO, kind="vllm", dialect="v1", version="vllm-1") == 1
 
 
 def test_a_failing_engine_goes_stale_instead_of_freezing() -> None:
@@ -132,6 +182,7 @@ def test_each_bad_page_is_a_failure_with_its_cause(
 ) -> None:
     bench = Bench()
     assert bench.scrape(engine(100, 300, 150, 250))
+    bench.framed = False
     assert not bench.scrape(answer)
     assert not bench.scrape(answer)
     assert bench.value(catalog.SCRAPE_SUCCESS) == 0

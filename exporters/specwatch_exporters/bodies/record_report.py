@@ -93,7 +93,7 @@ def _state(known: Sequence[Speculation]) -> State:
         return State.ACTIVE
     if any(part.length is not None or part.rate is not None for part in known):
         return State.ACTIVE
-    return State.IDLE if any(tally.draft_tokens == 0 for tally in tallies) else State.UNKNOWN
+    return State.OFF if any(tally.draft_tokens == 0 for tally in tallies) else State.UNKNOWN
 
 
 def _weighted(known: Sequence[Speculation], values: Sequence[float | None]) -> float | None:

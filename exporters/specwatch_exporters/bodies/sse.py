@@ -11,6 +11,7 @@ import re
 DONE = "[DONE]"
 DEFAULT_LIMIT = 16 * 1024 * 1024
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_ONE_EVENT = b"data: "
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -42,6 +43,10 @@ class SseDecoder:
         Raises:
             SseOverflowError: an event exceeds the limit without ending.
         """
+        if not self._held and chunk.startswith(_ONE_EVENT) and chunk.endswith(b"\n\n"):
+            whole = self._whole_event(chunk)
+            if whole is not None:
+                return [whole]
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._after_cr = False
@@ -53,6 +58,13 @@ class SseDecoder:
         self._take(lines[-1])
         self._after_cr = chunk.endswith(b"\r") or (self._after_cr and not chunk)
         return events
+
+    def _whole_event(self, chunk: bytes) -> str | None:
+        """The data of a chunk that is one event of one line, as LLM servers send them; None if it is more."""
+        if chunk.count(b"\n") != 2 or b"\r" in chunk or len(chunk) > self.limit:
+            return None
+        self._after_cr = self._at_start = False
+        return chunk[len(_ONE_EVENT) : -2].decode("utf-8", errors="replace")
 
     def close(self) -> list[str]:
         """Return the event that the end of the stream leaves open, if any: servers forget the last blank line."""

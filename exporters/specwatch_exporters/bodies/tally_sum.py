@@ -60,7 +60,7 @@ class TallySum:
             return
         sums = self._positions.setdefault(depth, _Positions())
         pairs = zip_longest(sums.counts, tally.accepted_per_position, fillvalue=0.0)
-        sums.counts = tuple(left + right for left, right in pairs)
+        sums.counts = tuple(left + (right or 0.0) for left, right in pairs)
         sums.drafts += base
         self._positions_depth = depth
 

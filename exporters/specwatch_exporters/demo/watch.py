@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 
 from specwatch_exporters import catalog, derived
+from specwatch_exporters.counts import Counts
 from specwatch_exporters.demo.moment import Event, Moment
 from specwatch_exporters.page import Key
 from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.sidecar.recent import Recent
 from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
-from specwatch_exporters.summary import Counts, latencies, tally
+from specwatch_exporters.summary import latencies
+from specwatch_exporters.tallying import tally
 
 WINDOW_S = 10.0
 BASELINE_S = 15.0
@@ -67,7 +69,7 @@ class Watch:
             self._seen = snapshot.last_success
             self._take(snapshot, view)
         increases = self._recent.increases()
-        counts = Counts(self._report.model if self._report is not None else "", increases)
+        counts = Counts(increases, self._report.model if self._report is not None else "")
         generated = counts.total(catalog.GENERATION_TOKENS.name)
         span = self._recent.span_s()
         return Moment(
@@ -109,7 +111,7 @@ class Watch:
 
 def _windowed(report: ModelReport, view: EngineView, increases: dict[Key, float]) -> ModelReport:
     """The model's report with counts and latencies of the short window."""
-    counts = Counts(report.model, increases)
+    counts = Counts(increases, report.model)
     own = tally(counts)
     return ModelReport(
         model=report.model,

@@ -34,6 +34,7 @@ DIALECT = Dialect(
         "model_max_num_seqs": "max_num_seqs",
     },
     model_labels=("model",),
+    own_labels=frozenset({"endpoint", "request_type"}),
 )
 TARGETS = DIALECT.targets()
 

@@ -8,24 +8,24 @@ the end are cut; both are one token a request or less, and the definition's name
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from specwatch_exporters import catalog
 from specwatch_exporters.engines.intake import Dialect, Intake, strip_prefixes
 from specwatch_exporters.exposition import Exposition
-from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Key, Page, Reported
+from specwatch_exporters.page import Declared, Key, Page, Reported
 from specwatch_exporters.sglang_rate import interpret
 
 PREFIXES = ("sglang:", "sglang_")
 COUNTER_DEFINITION = "sglang-tokens-per-verify"
 GAUGE_DEFINITION = "sglang-gauge"
-
 # Not exported: draft steps follow from it, as long as the engine drafts at all.
-VERIFY_CALLS = catalog.Metric("sglang_verify_calls", catalog.Kind.COUNTER, (), "Verify forwards of the target.")
+VERIFY_CALLS = "sglang_verify_calls"
+LENGTH, RATE, STEPS, WIDTH = "spec_accept_length", "spec_accept_rate", "spec_num_steps", "spec_num_draft_tokens"
 
 DIALECT = Dialect(
     counters={
-        "spec_verify_calls": (VERIFY_CALLS, ""),
         "generation_tokens": (catalog.GENERATION_TOKENS, ""),
         "prompt_tokens": (catalog.PROMPT_TOKENS, ""),
         "num_requests": (catalog.REQUESTS, "=finished"),
@@ -46,15 +46,21 @@ DIALECT = Dialect(
         "time_per_output_token_seconds": catalog.ITL_TOKEN,
         "request_time_per_output_token_seconds": catalog.TPOT,
     },
+    own_counters={"spec_verify_calls": VERIFY_CALLS},
+    readings=frozenset({LENGTH, RATE, STEPS, WIDTH}),
     legacy=frozenset({"queue_time_s", "time_per_output_token_seconds"}),
-    engine_labels=("dp_rank",),
+    rank_label="dp_rank",
     # Every rank of one data-parallel replica reports the same scheduler.
     copy_labels=frozenset({"tp_rank", "pp_rank", "moe_ep_rank", "pid"}),
+    own_labels=frozenset({"engine_type", "is_streaming", "mode", "cache_source"}),
+    # With priority scheduling the total stands under an empty priority, beside one series for each.
+    total_label="priority",
+    ignored=("engine_type", "draft"),
 )
 TARGETS = DIALECT.targets()
 # First seen in 0.5.11 or later, when the rate became accepted / proposed; before, it included the bonus token.
-STRICT_MARKERS = frozenset({"spec_num_steps", "spec_verify_calls_total", "kv_available_tokens", "num_pages"})
-_GAUGES = ("spec_accept_length", "spec_accept_rate", "spec_num_steps", "spec_num_draft_tokens")
+STRICT_MARKERS = frozenset({STEPS, "spec_verify_calls_total", "kv_available_tokens", "num_pages"})
+Readings = Mapping[str, float]
 
 
 class SglangReader:
@@ -69,16 +75,16 @@ class SglangReader:
     def read(self, exposition: Exposition, names: AbstractSet[str]) -> Page:
         """Read the page: copies by rank are dropped, counters preferred over gauges."""
         stripped = strip_prefixes(names, PREFIXES)
-        raw = frozenset(stripped.values())
+        strict = not STRICT_MARKERS.isdisjoint(stripped.values())
         page = Page("sglang", "metrics", COUNTER_DEFINITION)
-        families = exposition.families
-        Intake(page, DIALECT, TARGETS).take(families, stripped)
-        _drop_draft_copies(page, exposition)
-        gauges = _speculative_gauges(exposition, stripped)
-        for model in sorted({*page.models(), *gauges}):
-            _settle_model(page, model, gauges.get(model, {}), strict=not STRICT_MARKERS.isdisjoint(raw))
-        if any(series.metric == VERIFY_CALLS.name for series in page.counters):
-            page.derive = _Derivation(page, gauges)
+        intake = Intake(page, DIALECT, TARGETS)
+        intake.take(exposition.families, stripped)
+        readings = _by_model(page, intake.readings)
+        moved = _moved(page)
+        for model in sorted({*page.models(), *readings}):
+            _settle_model(page, model, readings.get(model, {}), moved.get(model, {}), strict=strict)
+        if any(VERIFY_CALLS in counts for counts in moved.values()):
+            page.derive = _Derivation(page, readings)
         else:
             page.definition = GAUGE_DEFINITION
         if any(name.startswith("sglang_") for name in names):
@@ -88,107 +94,120 @@ class SglangReader:
         return page
 
 
-def _speculative_gauges(exposition: Exposition, stripped: dict[str, str]) -> dict[str, dict[str, float]]:
-    """Per model, the four speculative gauges; ranks are copies, so the largest stands for all."""
+def _by_model(page: Page, readings: Mapping[tuple[str, str], Readings]) -> dict[str, dict[str, float]]:
+    """Speculative gauges per model: those of the busy ranks, averaged by running requests where they differ."""
     found: dict[str, dict[str, float]] = {}
-    for family in exposition.families:
-        for sample in family.samples:
-            raw = stripped.get(sample.name, "")
-            if raw in _GAUGES and sample.labels.get("engine_type") != "draft":
-                model = sample.labels.get("model_name") or UNKNOWN_MODEL
-                gauges = found.setdefault(model, {})
-                gauges[raw] = max(float(sample.value), gauges.get(raw, float(sample.value)))
+    for model in {model for model, _ in readings}:
+        ranks = {engine: values for (name, engine), values in readings.items() if name == model}
+        running = {engine: page.gauges.get(Key(catalog.RUNNING.name, model, engine, "")) or 0.0 for engine in ranks}
+        busy = {engine: values for engine, values in ranks.items() if running[engine]} or ranks
+        names = {name for values in busy.values() for name in values}
+        for name in names:
+            pairs = [(values[name], running[engine] or 1.0) for engine, values in busy.items() if name in values]
+            found.setdefault(model, {})[name] = _mean(page, name, pairs)
     return found
 
 
-def _drop_draft_copies(page: Page, exposition: Exposition) -> None:
-    drafts = {
-        sample.labels.get("model_name") or UNKNOWN_MODEL
-        for family in exposition.families
-        for sample in family.samples
-        if sample.labels.get("engine_type") == "draft"
-    }
-    served = {
-        sample.labels.get("model_name") or UNKNOWN_MODEL
-        for family in exposition.families
-        for sample in family.samples
-        if sample.labels.get("engine_type", "unified") != "draft" and sample.name.startswith(PREFIXES)
-    }
-    if not drafts:
-        return
-    page.note("draft_copy", "Series with engine_type=draft repeat the target's verification; they were left out.")
-    page.counters = {s: v for s, v in page.counters.items() if not _is_draft(s.source)}
-    page.gauges = {k: v for k, v in page.gauges.items() if k.model in served}
+def _mean(page: Page, name: str, pairs: Iterable[tuple[float, float]]) -> float:
+    values = list(pairs)
+    if len({value for value, _ in values}) > 1:
+        page.note(
+            "gauge_only", f"{name} differs between {len(values)} ranks; shown is the mean by running requests."
+        )
+        return sum(value * weight for value, weight in values) / sum(weight for _, weight in values)
+    return values[0][0]
 
 
-def _is_draft(source: str) -> bool:
-    return "engine_type=draft" in source.split(",")
+def _moved(page: Page) -> dict[str, dict[str, float]]:
+    """Per model, sums of the counters that tell whether anything was verified or generated, and what runs."""
+    found: dict[str, dict[str, float]] = {}
+    for series, value in page.counters.items():
+        if series.metric in {VERIFY_CALLS, catalog.GENERATION_TOKENS.name}:
+            counts = found.setdefault(series.model, {})
+            counts[series.metric] = counts.get(series.metric, 0.0) + value
+    for key, value in page.gauges.items():
+        if key.metric == catalog.RUNNING.name:
+            counts = found.setdefault(key.model, {})
+            counts[key.metric] = counts.get(key.metric, 0.0) + value
+    return found
 
 
-def _settle_model(page: Page, model: str, gauges: dict[str, float], *, strict: bool) -> None:
-    """Fill in what is declared, K, and the gauge-only acceptance of one model."""
-    length, rate = gauges.get("spec_accept_length"), gauges.get("spec_accept_rate")
-    steps, width = gauges.get("spec_num_steps"), gauges.get("spec_num_draft_tokens")
-    verified = sum(v for s, v in page.counters.items() if s.model == model and s.metric == VERIFY_CALLS.name)
-    page.declared[model] = _declared(length, rate, steps, verified)
+def _settle_model(page: Page, model: str, readings: Readings, moved: Readings, *, strict: bool) -> None:
+    """Fill in what is declared, K, and the gauge's acceptance of one model."""
+    if readings or VERIFY_CALLS in moved:
+        page.speculative.add(model)
+    page.declared[model] = declared = _declared(readings, moved)
+    steps, width = readings.get(STEPS), readings.get(WIDTH)
     if steps:
         page.speculative_tokens[model] = int(steps)
-    if steps == 0 and (verified or length):
+    if steps == 0 and (moved.get(VERIFY_CALLS) or readings.get(LENGTH)):
         page.note("not_drafting", "spec_num_steps is 0: the adaptive tier switched drafting off; not a collapse.")
-    if verified or page.declared[model] is not Declared.CONFIGURED:
+    if declared is not Declared.CONFIGURED or not (readings.get(LENGTH) or readings.get(RATE)):
         return
     depth = int(width) if width else None
-    reading = interpret(rate, length, rounding=0.0, draft_tokens=depth, strict=strict or None)
+    reading = interpret(readings.get(RATE), readings.get(LENGTH), 0.0, draft_tokens=depth, strict=strict or None)
     page.reported[model] = Reported(reading.rate, reading.length)
     if reading.speculative_tokens and model not in page.speculative_tokens:
         page.speculative_tokens[model] = reading.speculative_tokens
+    if moved.get(VERIFY_CALLS):
+        return
     for notice in reading.notices:
         page.note(notice.code, notice.message)
     page.note("gauge_only", "Acceptance is a gauge over the last decode interval; there are no counters to window.")
-    if page.gauges.get(Key(catalog.RUNNING.name, model, "0", "")) == 0:
+    if moved.get(catalog.RUNNING.name) == 0:
         page.note("stale_gauge", "Nothing is running, and SGLang keeps the last interval's acceptance when idle.")
 
 
-def _declared(length: float | None, rate: float | None, steps: float | None, verified: float) -> Declared:
+def _declared(readings: Readings, moved: Readings) -> Declared:
     """SGLang exports zeros when speculation is off, and before it was first used."""
-    if steps or verified or length or rate:
+    if readings.get(STEPS) or readings.get(LENGTH) or readings.get(RATE):
+        return Declared.CONFIGURED if readings.get(STEPS) != 0 else Declared.OFF
+    if STEPS in readings:
+        return Declared.OFF
+    if moved.get(VERIFY_CALLS):
         return Declared.CONFIGURED
-    if length is None and rate is None:
-        return Declared.UNKNOWN
-    return Declared.OFF
+    traffic = moved.get(catalog.GENERATION_TOKENS.name) or moved.get(catalog.RUNNING.name)
+    return Declared.OFF if readings and traffic else Declared.UNKNOWN
 
 
 class _Derivation:
     """Draft steps, draft tokens and accepted tokens from verify calls and generated tokens.
 
     Draft steps = verify calls, but for the adaptive tier 0, whose one-node verifies have no draft. Draft tokens =
-    draft steps * K with the K that holds while they are counted; exact for chains (topk = 1, the width is K+1), and
-    left out for trees, whose width counts nodes.
+    draft steps * K, if K is the same on this page and the one before; exact for chains (topk = 1, the width is
+    K+1), and left out for trees, whose width counts nodes. A first page is taken to have had its K all along,
+    unless drafting is off now: then what its verify calls were is unknown.
     """
 
-    def __init__(self, page: Page, gauges: dict[str, dict[str, float]]) -> None:
+    def __init__(self, page: Page, readings: Mapping[str, Readings]) -> None:
         self._page = page
-        self._gauges = gauges
+        self._readings = readings
 
-    def __call__(self, increases: dict[Key, float]) -> dict[Key, float]:
+    def __call__(self, increases: dict[Key, float], before: Mapping[str, int] | None) -> dict[Key, float]:
         derived: dict[Key, float] = {}
         for key, verified in increases.items():
-            if key.metric == VERIFY_CALLS.name:
-                derived.update(self._model(key, verified, increases))
+            if key.metric == VERIFY_CALLS:
+                derived.update(self._one(key, verified, increases, before))
         return derived
 
-    def _model(self, key: Key, verified: float, increases: dict[Key, float]) -> dict[Key, float]:
-        gauges = self._gauges.get(key.model, {})
-        depth, width = gauges.get("spec_num_steps"), gauges.get("spec_num_draft_tokens")
+    def _one(
+        self, key: Key, verified: float, increases: Mapping[Key, float], before: Mapping[str, int] | None
+    ) -> dict[Key, float]:
+        readings = self._readings.get(key.model, {})
+        depth, width = readings.get(STEPS), readings.get(WIDTH)
         drafts = Key(catalog.DRAFTS.name, key.model, key.engine, "")
         if depth == 0:
-            return {drafts: 0.0}
+            return {} if before is None else {drafts: 0.0}
         found = {drafts: verified}
-        generated = increases.get(Key(catalog.GENERATION_TOKENS.name, key.model, key.engine, ""))
+        generated = increases.get(drafts._replace(metric=catalog.GENERATION_TOKENS.name))
         if generated is not None and generated >= verified:
             found[drafts._replace(metric=catalog.ACCEPTED_TOKENS.name)] = generated - verified
         elif generated is not None:
             self._page.note("inconsistent_counts", "Fewer tokens than verify calls; accepted tokens are unknown.")
-        if depth and width == depth + 1:
+        if not depth or width != depth + 1:
+            return found
+        if before is not None and before.get(key.model, depth) != depth:
+            self._page.note("k_changed", "K changed between two pages; draft tokens of that span are unknown.")
+        else:
             found[drafts._replace(metric=catalog.DRAFT_TOKENS.name)] = verified * depth
         return found

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from specwatch_exporters import catalog
-from specwatch_exporters.engines.intake import Dialect, Intake, strip_prefixes
+from specwatch_exporters.engines.intake import Dialect, Intake, model_name, strip_prefixes
 from specwatch_exporters.exposition import Exposition
-from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page, Reported
+from specwatch_exporters.page import Declared, Page, Reported
 
 PREFIX = "trtllm_"
 DEFINITION = "trtllm-iteration-counters"
@@ -25,6 +25,7 @@ DIALECT = Dialect(
         "generation_tokens": (catalog.GENERATION_TOKENS, ""),
         "prompt_tokens": (catalog.PROMPT_TOKENS, ""),
         "request_success": (catalog.REQUESTS, "finished_reason"),
+        "request_error": (catalog.REQUESTS, "=error"),
     },
     gauges={
         "num_requests_running": (catalog.RUNNING, ""),
@@ -37,9 +38,12 @@ DIALECT = Dialect(
         "e2e_request_latency_seconds": catalog.E2E,
         "time_per_output_token_seconds": catalog.TPOT,
     },
+    readings=frozenset({"spec_decode_acceptance_length"}),
     copy_labels=frozenset({"pid"}),
+    own_labels=frozenset({"engine_type", "finish_reason", "http_code"}),
 )
 TARGETS = DIALECT.targets()
+_SPECULATIVE = frozenset({catalog.DRAFT_TOKENS.name, catalog.ACCEPTED_PER_POSITION.name})
 # The first version had no prefix; these two together are no other engine's.
 UNPREFIXED = frozenset({"request_queue_time_seconds_count", "request_success_total"})
 
@@ -58,16 +62,18 @@ class TrtllmReader:
         prefixed = any(name.startswith(PREFIX) for name in names)
         page = Page("trtllm", "prometheus" if prefixed else "prometheus-unprefixed", DEFINITION)
         stripped = strip_prefixes(names, (PREFIX,)) if prefixed else {name: name for name in names}
-        Intake(page, DIALECT, TARGETS).take(exposition.families, stripped)
+        intake = Intake(page, DIALECT, TARGETS)
+        intake.take(exposition.families, stripped)
         if not prefixed:
             page.note("renamed_metric", "Names have no trtllm_ prefix (1.0/1.1); read under their present meaning.")
         for model in page.models():
             page.declared[model] = Declared.UNKNOWN
         for series in page.counters:
-            if series.metric == catalog.DRAFT_TOKENS.name:
+            if series.metric in _SPECULATIVE:
                 page.declared[series.model] = Declared.CONFIGURED
+                page.speculative.add(series.model)
         _read_config(page, exposition)
-        _read_last_iteration(page, exposition)
+        _read_last_iteration(page, intake)
         if any(series.metric == catalog.ACCEPTED_PER_POSITION.name for series in page.counters):
             page.note(
                 "two_populations",
@@ -83,9 +89,10 @@ def _read_config(page: Page, exposition: Exposition) -> None:
         for sample in family.samples:
             if not sample.name.endswith("speculative_config_info"):
                 continue
-            model = sample.labels.get("model_name") or UNKNOWN_MODEL
+            model = model_name(sample.labels, DIALECT.model_labels)
             enabled = sample.labels.get("spec_enabled", "").lower() == "true"
             page.declared[model] = Declared.CONFIGURED if enabled else Declared.OFF
+            page.speculative.add(model)
             depth = sample.labels.get("spec_num_tokens", "")
             if enabled and depth.isdigit():
                 page.speculative_tokens[model] = int(depth)
@@ -93,16 +100,13 @@ def _read_config(page: Page, exposition: Exposition) -> None:
                 page.methods[model] = sample.labels["spec_method"].lower()
 
 
-def _read_last_iteration(page: Page, exposition: Exposition) -> None:
+def _read_last_iteration(page: Page, intake: Intake) -> None:
     """Fall back to the acceptance-length gauge where counters do not exist; it is one iteration's."""
-    counted = {s.model for s in page.counters if s.metric == catalog.DRAFT_TOKENS.name}
-    for family in exposition.families:
-        for sample in family.samples:
-            if sample.name != f"{PREFIX}spec_decode_acceptance_length":
-                continue
-            model = sample.labels.get("model_name") or UNKNOWN_MODEL
-            if model in counted or sample.value < 1.0:
-                continue
-            page.reported[model] = Reported(length=float(sample.value))
-            page.declared[model] = Declared.CONFIGURED
-            page.note("gauge_only", "The acceptance length is a gauge of the last iteration only; it is noisy.")
+    for (model, _), readings in intake.readings.items():
+        length = readings.get("spec_decode_acceptance_length")
+        if length is None or length < 1.0 or model in page.speculative:
+            continue
+        page.reported[model] = Reported(length=length)
+        page.declared[model] = Declared.CONFIGURED
+        page.speculative.add(model)
+        page.note("gauge_only", "The acceptance length is a gauge of the last iteration only; it is noisy.")

@@ -51,19 +51,34 @@ def read_iterations(body: Sequence[Mapping[str, Any]]) -> Page:
         stats = entry.get("specDecodingStats")
         if isinstance(stats, Mapping):
             page.declared[_MODEL] = Declared.CONFIGURED
+            page.speculative.add(_MODEL)
             for name, metric in _COUNTS.items():
                 _add(page, metric, stats.get(name))
         _add(page, catalog.ENGINE_STEPS, 1)
     if body:
         _gauges(page, body[-1])
-    _note_gaps(page, body)
     return page
 
 
-def last_iteration(body: Sequence[Mapping[str, Any]]) -> int | None:
-    """Number of the newest iteration in a batch, to detect what another reader took in between."""
-    numbers = [entry["iter"] for entry in body if isinstance(entry.get("iter"), int)]
-    return max(numbers, default=None)
+def iteration_numbers(body: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Numbers of the iterations in a batch, ascending; entries without a whole number are left out."""
+    return sorted({entry["iter"] for entry in body if isinstance(entry.get("iter"), int)})
+
+
+def note_gap(page: Page, body: Sequence[Mapping[str, Any]], last: int | None) -> int | None:
+    """Note iterations missing within a batch or since the last one read; returns the newest number read.
+
+    Numbers that start again are a restart of the engine, not a gap.
+    """
+    numbers = iteration_numbers(body)
+    if not numbers:
+        return last
+    follows = last is not None and numbers[0] > last
+    chain = [last, *numbers] if follows and last is not None else numbers
+    missing = sum(after - before - 1 for before, after in pairwise(chain))
+    if missing:
+        page.note("drain_gap", f"{missing} iterations are missing: another reader drained them or they overflowed.")
+    return numbers[-1]
 
 
 def _add(page: Page, metric: catalog.Metric, value: Any) -> None:
@@ -95,10 +110,3 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and value >= 0 else None
-
-
-def _note_gaps(page: Page, body: Sequence[Mapping[str, Any]]) -> None:
-    numbers = sorted({entry["iter"] for entry in body if isinstance(entry.get("iter"), int)})
-    missing = sum(after - before - 1 for before, after in pairwise(numbers))
-    if missing:
-        page.note("drain_gap", f"{missing} iterations are missing: another reader drained them or they overflowed.")

@@ -12,21 +12,18 @@ from specwatch_exporters import catalog
 from specwatch_exporters.engines import vllm_v1
 from specwatch_exporters.engines.intake import Intake, strip_prefixes
 from specwatch_exporters.exposition import Exposition
+from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import Declared, Page
 
 DEFINITION = "vllm-v0-any-position"
+EMITTED = "emitted_tokens"
 _SPECULATIVE = "spec_decode_"
 
 DIALECT = replace(
     vllm_v1.DIALECT,
-    counters={
-        **vllm_v1.DIALECT.counters,
-        "spec_decode_num_draft_tokens": (catalog.DRAFT_TOKENS, ""),
-        "spec_decode_num_accepted_tokens": (catalog.ACCEPTED_TOKENS, ""),
-    },
+    own_counters={**vllm_v1.DIALECT.own_counters, "spec_decode_num_emitted_tokens": EMITTED},
     facts={
         **vllm_v1.DIALECT.facts,
-        "spec_decode_num_emitted_tokens": "emitted_tokens",
         "spec_decode_efficiency": "efficiency",
         "spec_decode_draft_acceptance_rate": "reported_acceptance_rate",
     },
@@ -65,14 +62,16 @@ class VllmV0Reader:
         raw = frozenset(stripped.values())
         page = Page("vllm", "v0-ray" if any(n.startswith("ray_") for n in names) else "v0", DEFINITION)
         Intake(page, DIALECT, TARGETS).take(exposition.families, stripped)
-        page.start_marker = vllm_v1.start_marker(exposition)
-        vllm_v1.settle_prefix_cache(page)
+        page.starts = vllm_v1.process_starts(exposition, DIALECT)
+        vllm_v1.settle_hit_rate(page)
         speculative = any(name.startswith(_SPECULATIVE) for name in raw)
         whole = "num_requests_swapped" in raw
         for model in page.models():
             absent = Declared.OFF if whole else Declared.UNKNOWN
             page.declared[model] = Declared.CONFIGURED if speculative else absent
-            _explain(page, model)
+            if speculative:
+                page.speculative.add(model)
+                _explain(page, model)
         return page
 
 
@@ -82,20 +81,20 @@ def _explain(page: Page, model: str) -> None:
     efficiency = emitted / (drafts * (K+1)) and draft tokens = drafts * K, both since start, give
     drafts = emitted / efficiency - draft tokens; emitted = kept + drafts gives the kept tokens.
     """
+    page.note(
+        "v0_definition", "vLLM V0 counts accepted tokens even behind a rejection: its rate is an upper bound."
+    )
     counts = {series.metric: value for series, value in page.counters.items() if series.model == model}
-    drafted = counts.get(catalog.DRAFT_TOKENS.name)
-    facts = page.facts.get(model, {})
-    emitted, efficiency = facts.get("emitted_tokens"), facts.get("efficiency")
-    if drafted is None:
+    drafted, emitted = counts.get(catalog.DRAFT_TOKENS.name), counts.get(EMITTED)
+    efficiency = page.facts.get(model, {}).get("efficiency")
+    if not drafted or not emitted or not efficiency or not 0.0 < efficiency <= 1.0:
         return
-    text = "vLLM V0 counts accepted tokens even behind a rejection, so its rate is an upper bound"
-    if drafted and emitted and efficiency and 0.0 < efficiency <= 1.0:
-        drafts = emitted / efficiency - drafted
-        depth = drafted / drafts if drafts > 0 else 0.0
-        if depth >= 1 and abs(depth - round(depth)) < 0.01 and emitted >= drafts:
-            kept = emitted - drafts
-            text += (
-                f"; from emitted tokens and efficiency: K={round(depth)}, kept {kept:.0f} of {drafted:.0f} "
-                f"({kept / drafted:.1%}), mean acceptance length {emitted / drafts:.3f}"
-            )
-    page.note("v0_definition", text + ".")
+    drafts = emitted / efficiency - drafted
+    depth = drafted / drafts if drafts > 0 else 0.0
+    if depth >= 1 and abs(depth - round(depth)) < 0.01 and emitted >= drafts:
+        kept = emitted - drafts
+        text = (
+            f"Since its start, from emitted tokens and efficiency: K={round(depth)}, kept {kept:.0f} of "
+            f"{drafted:.0f} ({kept / drafted:.1%}), mean acceptance length {emitted / drafts:.3f}."
+        )
+        page.lifetime_notices.append(Notice("v0_definition", text))

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from specwatch_exporters import catalog
-from specwatch_exporters.engines.intake import Dialect, Intake, strip_prefixes
+from specwatch_exporters.engines.intake import Dialect, Intake, instance_name, strip_prefixes
 from specwatch_exporters.exposition import Exposition
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page
 
 PREFIXES = ("vllm:", "vllm_", "ray_vllm:", "ray_vllm_")
 DEFINITION = "vllm-v1-counters"
+PREFIX_QUERIES, PREFIX_HITS = "prefix_cache_queries", "prefix_cache_hits"
 
 DIALECT = Dialect(
     counters={
@@ -46,17 +47,18 @@ DIALECT = Dialect(
         "time_per_output_token_seconds": catalog.ITL_STEP,
         "request_time_per_output_token_seconds": catalog.TPOT,
     },
-    facts={
-        "prefix_cache_queries": "prefix_cache_queries",
-        "prefix_cache_hits": "prefix_cache_hits",
-        "gpu_prefix_cache_queries": "prefix_cache_queries",
-        "gpu_prefix_cache_hits": "prefix_cache_hits",
-        "gpu_prefix_cache_hit_rate": "prefix_cache_hit_rate",
+    own_counters={
+        "prefix_cache_queries": PREFIX_QUERIES,
+        "prefix_cache_hits": PREFIX_HITS,
+        "gpu_prefix_cache_queries": PREFIX_QUERIES,
+        "gpu_prefix_cache_hits": PREFIX_HITS,
     },
+    facts={"gpu_prefix_cache_hit_rate": "prefix_cache_hit_rate"},
     legacy=frozenset({"gpu_cache_usage_perc", "time_per_output_token_seconds"}),
     # 0.9.2 to 0.11.0 exported the KV gauge once per API-server process; counters were already summed.
     copy_labels=frozenset({"pid"}),
     copied_gauges_only=True,
+    gauge_counters=True,
 )
 TARGETS = DIALECT.targets()
 # Families that only the Python frontend has, on every page; without one of them a page is partial.
@@ -79,38 +81,42 @@ class VllmV1Reader:
         whole = bool(WHOLE_PAGE & raw)
         page = Page("vllm", _dialect(exposition, names, whole), DEFINITION)
         Intake(page, DIALECT, TARGETS).take(exposition.families, stripped)
-        page.start_marker = start_marker(exposition)
-        settle_prefix_cache(page)
-        _count_positions(page)
+        page.starts = process_starts(exposition, DIALECT)
+        settle_hit_rate(page)
+        drafts = _drafts(page)
+        _count_positions(page, drafts)
+        speculative = any(name.startswith("spec_decode_") for name in raw)
         for model in page.models():
-            page.declared[model] = _declared(page, model, raw, whole=whole)
-        _note_oddities(page, names)
+            page.declared[model] = _declared(drafts.get(model), speculative=speculative, whole=whole)
+            if speculative:
+                page.speculative.add(model)
+        _note_oddities(page, exposition, names)
         return page
 
 
-def start_marker(exposition: Exposition) -> float | None:
-    """Start of the engine in epoch seconds, or None.
+def process_starts(exposition: Exposition, dialect: Dialect) -> dict[str, float]:
+    """Start of each instance's process in epoch seconds; empty for a multiprocess page, which has no such series.
 
-    The process's start, or the earliest `_created` of a vLLM counter. A multiprocess page has neither.
+    From `process_start_time_seconds`, or else the earliest `_created` of a vLLM series.
     """
-    created: float | None = None
+    known = dialect.known_labels()
+    starts: dict[str, float] = {}
+    created: dict[str, float] = {}
     for family in exposition.families:
         for sample in family.samples:
             if sample.name == "process_start_time_seconds":
-                return float(sample.value)
-            if sample.name.endswith("_created") and sample.name.startswith(PREFIXES):
-                created = sample.value if created is None else min(created, sample.value)
-    return created
+                starts[instance_name(sample.labels, known)] = float(sample.value)
+            elif sample.name.endswith("_created") and sample.name.startswith(PREFIXES):
+                instance = instance_name(sample.labels, known)
+                created[instance] = min(float(sample.value), created.get(instance, float(sample.value)))
+    return {**created, **starts}
 
 
-def settle_prefix_cache(page: Page) -> None:
-    """Give each model a prefix-cache hit rate, or None: -1 and 0/0 are unknown, not percentages."""
+def settle_hit_rate(page: Page) -> None:
+    """A prefix-cache hit rate gauge of -1 is unknown, not a percentage (V0 before the first lookup)."""
     for facts in page.facts.values():
-        queries, hits = facts.pop("prefix_cache_queries", None), facts.pop("prefix_cache_hits", None)
-        gauge = facts.get("prefix_cache_hit_rate")
-        if queries and hits is not None:
-            facts["prefix_cache_hit_rate"] = hits / queries
-        elif gauge is None or not 0.0 <= gauge <= 1.0:
+        rate = facts.get("prefix_cache_hit_rate")
+        if rate is not None and not 0.0 <= rate <= 1.0:
             facts["prefix_cache_hit_rate"] = None
 
 
@@ -122,32 +128,53 @@ def _dialect(exposition: Exposition, names: AbstractSet[str], whole: bool) -> st
     return "v1-rust" if exposition.openmetrics and not whole else "v1"
 
 
-def _count_positions(page: Page) -> None:
+def _drafts(page: Page) -> dict[str, tuple[float, float]]:
+    """Per model with speculative totals: drafts and draft tokens so far."""
+    found: dict[str, tuple[float, float]] = {}
+    for series, value in page.counters.items():
+        drafts, tokens = found.get(series.model, (0.0, 0.0))
+        if series.metric == catalog.DRAFTS.name:
+            found[series.model] = (drafts + value, tokens)
+        elif series.metric == catalog.DRAFT_TOKENS.name:
+            found[series.model] = (drafts, tokens + value)
+    return found
+
+
+def _count_positions(page: Page, drafts: dict[str, tuple[float, float]]) -> None:
+    """K is the number of positions, unless the drafts had more tokens (the Rust frontend adds positions late)."""
+    depths: dict[str, int] = {}
     for series in page.counters:
         if series.metric == catalog.ACCEPTED_PER_POSITION.name and series.extra.isdigit():
-            seen = page.speculative_tokens.get(series.model, 0)
-            page.speculative_tokens[series.model] = max(seen, int(series.extra) + 1)
+            depths[series.model] = max(depths.get(series.model, 0), int(series.extra) + 1)
+    for model, depth in depths.items():
+        steps, tokens = drafts.get(model, (0.0, 0.0))
+        if tokens <= depth * steps or not steps:
+            page.speculative_tokens[model] = depth
 
 
-def _declared(page: Page, model: str, raw: AbstractSet[str], *, whole: bool) -> Declared:
+def _declared(drafts: tuple[float, float] | None, *, speculative: bool, whole: bool) -> Declared:
     """Configured if there are series; without them off on a whole Python page, else unknown.
 
-    The Python frontend registers speculative series only with `--speculative-config`, and then from start-up.
-    The Rust frontend exports the totals as zeros in any case and the positions once something was drafted.
+    The Python frontend registers speculative series only with `--speculative-config`, and then from start-up. The
+    Rust frontend, whose pages are never whole, exports the totals as zeros in any case.
     """
-    own = [s for s in page.counters if s.model == model and s.metric == catalog.DRAFTS.name]
-    if page.dialect == "v1-rust" and not any(page.counters[series] for series in own):
-        return Declared.UNKNOWN
-    if own or any(name.startswith("spec_decode_") for name in raw):
+    if speculative and (whole or drafts is None or any(drafts)):
         return Declared.CONFIGURED
+    if speculative:
+        return Declared.UNKNOWN
     return Declared.OFF if whole else Declared.UNKNOWN
 
 
-def _note_oddities(page: Page, names: AbstractSet[str]) -> None:
-    if any(name.startswith(("vllm_", "ray_vllm")) for name in names):
-        example = min(name for name in names if name.startswith(("vllm_", "ray_vllm")))
+def _note_oddities(page: Page, exposition: Exposition, names: AbstractSet[str]) -> None:
+    rewritten = [name for name in names if name.startswith(("vllm_", "ray_vllm"))]
+    if rewritten:
         page.note(
-            "renamed_metric", f"Names are rewritten (for example {example}); read as vLLM's own `vllm:` names."
+            "renamed_metric", f"Names are rewritten (such as {min(rewritten)}); read as vLLM's `vllm:` names."
         )
-    if UNKNOWN_MODEL in page.models():
+    if UNKNOWN_MODEL not in page.models():
+        return
+    router = any("server" in sample.labels for family in exposition.families for sample in family.samples)
+    if router and not page.counters:
+        page.note("frontend_only", "These are a router's copies of its engines' gauges; scrape the engines.")
+    else:
         page.note("label_clash", "Series carry no model_name label; the model is called 'unknown'.")

@@ -20,11 +20,12 @@ from specwatch_exporters.report import State
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 
 # What the books and the page give; everything else has a rule of its own below.
+_ROWS = tuple(metric for metric in catalog.CATALOG if metric.source is catalog.Source.SCRAPE)
 _FROM_TOTALS = tuple(
-    metric for metric in catalog.CATALOG if metric.kind is catalog.Kind.COUNTER and metric.labels[:1] == ("model",)
+    metric for metric in _ROWS if metric.kind is catalog.Kind.COUNTER and metric.labels[:1] == ("model",)
 )
 _FROM_GAUGES = (catalog.RUNNING, catalog.WAITING, catalog.WAITING_BY_REASON, catalog.KV_USAGE)
-_HISTOGRAMS = tuple(metric for metric in catalog.CATALOG if metric.kind is catalog.Kind.HISTOGRAM)
+_HISTOGRAMS = tuple(metric for metric in _ROWS if metric.kind is catalog.Kind.HISTOGRAM)
 _DERIVED = (
     catalog.ACCEPTANCE_RATIO,
     catalog.ACCEPTANCE_LENGTH,
@@ -121,6 +122,8 @@ def _histogram(metric: catalog.Metric, totals: Mapping[Key, float]) -> Iterator[
             continue
         total = totals.get(Key(f"{metric.name}_sum", model, engine, ""))
         family.add_metric([model, engine], edges, total)
+        if total is None:  # a sum that cannot be trusted; prometheus_client then leaves the count out, too
+            family.add_sample(f"{metric.name}_count", {"model": model, "engine": engine}, edges[-1][1])
     yield family
 
 

@@ -37,6 +37,12 @@ class Declaration:
         for model in page.models():
             if method is not None and method != OFF:
                 page.methods[model] = method
+            if page.engine == "vllm" and method == "ngram" and _from_0_32(facts.version):
+                page.note(
+                    "ngram_counts_all",
+                    "vLLM 0.32 and newer draft at every n-gram step, match or not: drafts jump with the upgrade "
+                    "and acceptance drops, without a regression.",
+                )
             depth = self.speculative_tokens or facts.speculative_tokens
             if depth is not None:
                 page.speculative_tokens[model] = depth
@@ -52,6 +58,13 @@ class Declaration:
             page.declared[model] = Declared.UNKNOWN
 
 
+def _from_0_32(version: str | None) -> bool:
+    parts = (version or "").split(".")
+    return (
+        len(parts) > 1 and all(part.isdigit() for part in parts[:2]) and (int(parts[0]), int(parts[1])) >= (0, 32)
+    )
+
+
 def _rename(page: Page, name: str) -> None:
     page.counters = {
         id_._replace(model=name) if id_.model == UNKNOWN_MODEL else id_: value
@@ -65,6 +78,8 @@ def _rename(page: Page, name: str) -> None:
     _move(page.speculative_tokens, name)
     _move(page.methods, name)
     _move(page.facts, name)
+    if UNKNOWN_MODEL in page.speculative:
+        page.speculative = page.speculative - {UNKNOWN_MODEL} | {name}
 
 
 def _move(table: dict[str, T], name: str) -> None:

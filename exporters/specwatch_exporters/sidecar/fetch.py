@@ -67,12 +67,14 @@ class Fetched:
         content_type: as sent, or empty.
         body: decompressed; never empty.
         elapsed_s: from the name lookup to the last byte.
+        framed: whether a length or chunks prove that the body is whole; otherwise its end is the connection's.
     """
 
     status: int
     content_type: str
     body: bytes
     elapsed_s: float
+    framed: bool = True
 
 
 def fetch(
@@ -110,11 +112,11 @@ def fetch(
         sent = {**HEADERS, **_authorization(endpoint, token_file), **(headers or {})}
         deadline = Deadline(timeout_s, clock)
         with closing(connect(endpoint, deadline, resolver, tls)) as sock:
-            content_type, body = _ask(_Link(sock, deadline, limits), endpoint, sent, limits)
+            content_type, body, framed = _ask(_Link(sock, deadline, limits), endpoint, sent, limits)
     except FetchError as error:
         limit = f" (limit {timeout_s:g} s)" if error.cause is Cause.TIMEOUT else ""
         raise FetchError(error.cause, f"{endpoint.display}: {error.message}{limit}", error.status) from error
-    return Fetched(http.client.OK, content_type, body, clock() - began)
+    return Fetched(http.client.OK, content_type, body, clock() - began, framed)
 
 
 class _Link:
@@ -136,13 +138,14 @@ class _Link:
         """Do nothing: http.client lets go before the body is read, and the socket's owner closes it."""
 
 
-def _ask(link: _Link, endpoint: Endpoint, headers: Mapping[str, str], limits: Limits) -> tuple[str, bytes]:
+def _ask(link: _Link, endpoint: Endpoint, headers: Mapping[str, str], limits: Limits) -> tuple[str, bytes, bool]:
     with closing(_exchange(link, endpoint, headers)) as response:
         check_status(response, endpoint)
         content_type = response.headers.get("Content-Type", "")
+        framed = bool(response.chunked) or response.length is not None
         body = _read(response, link, limits)
     check_body(content_type, body)
-    return content_type, body
+    return content_type, body, framed
 
 
 def _exchange(link: _Link, endpoint: Endpoint, headers: Mapping[str, str]) -> http.client.HTTPResponse:

@@ -13,6 +13,8 @@ WINDOW_S = 60.0
 class Recent:
     """Keeps totals of the last window and subtracts.
 
+    After a gap longer than the window it begins anew: an increase over ten minutes is not one over the last.
+
     Args:
         window_s: span in seconds; the oldest totals kept are the youngest that are at least this old.
     """
@@ -23,16 +25,27 @@ class Recent:
 
     def add(self, now: float, totals: Mapping[Key, float]) -> None:
         """Remember totals at a time, monotonic seconds."""
+        if self._points and now - self._points[-1][0] > self._window_s:
+            self._points.clear()
         self._points.append((now, dict(totals)))
         while len(self._points) > 1 and self._points[1][0] <= now - self._window_s:
             self._points.popleft()
 
     def increases(self) -> dict[Key, float]:
-        """Increases between the oldest and the newest totals; empty before there are two."""
+        """Increases of the newest totals since the oldest; empty before there are two.
+
+        A series that appeared meanwhile counts from zero if its engine was known, and not at all if it was not:
+        a lifetime is not a minute.
+        """
         if len(self._points) < 2:
             return {}
         (_, first), (_, last) = self._points[0], self._points[-1]
-        return {key: value - first.get(key, 0.0) for key, value in last.items()}
+        known = {(key.model, key.engine) for key in first}
+        return {
+            key: max(0.0, value - first.get(key, 0.0))
+            for key, value in last.items()
+            if key in first or (key.model, key.engine) in known
+        }
 
     def span_s(self) -> float:
         """Seconds that `increases` covers."""

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from specwatch_exporters.sidecar.deadline import ByteLimitError, Deadline, DeadlineReader
-from specwatch_exporters.sidecar.site import TEXT, Answer, Site
+from specwatch_exporters.sidecar.site import TEXT, Answer, MetricsSite
 
 LOG = logging.getLogger("specwatch.serve")
 HEAD_S = 5.0
@@ -35,7 +35,7 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def __init__(self, sock: socket.socket, site: Site) -> None:
+    def __init__(self, sock: socket.socket, site: MetricsSite) -> None:
         self._site = site
         super().__init__(sock, ("", 0), None)  # type: ignore[arg-type]  # no server object: the site is all it needs
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from specwatch_exporters import catalog, derived
 from specwatch_exporters.bounds import MAX_MODELS, bound
+from specwatch_exporters.counts import Counts
 from specwatch_exporters.engines.registry import read_page
-from specwatch_exporters.engines.trtllm_iterations import is_iterations, last_iteration, read_iterations
+from specwatch_exporters.engines.trtllm_iterations import is_iterations, note_gap, read_iterations
 from specwatch_exporters.exposition import ExpositionError, parse
+from specwatch_exporters.json_text import decode
 from specwatch_exporters.ledger import Ledger
 from specwatch_exporters.notices import Notice
-from specwatch_exporters.page import Page
+from specwatch_exporters.page import Key, Page
 from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.sidecar.declaration import Declaration
 from specwatch_exporters.sidecar.fetch import Fetched
@@ -25,12 +26,13 @@ from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
 from specwatch_exporters.sidecar.recent import Recent
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 from specwatch_exporters.sidecar.version_probe import EngineFacts
-from specwatch_exporters.summary import Counts, build_models, gauge
+from specwatch_exporters.summary import build_models
 
 LOG = logging.getLogger("specwatch.scrape")
 OUTCOMES = ("success", *(cause.value for cause in Cause), "malformed", "no_engine", "internal")
 HISTORY_S = 600.0
 PROBE_EVERY_S = 300.0
+PROBE_AGAIN_S = 30.0
 
 
 class ScrapeError(Exception):
@@ -102,17 +104,18 @@ class Scraper:
         except ScrapeError as error:
             return self._failed(began, error.cause, str(error))
         except Exception as error:
-            LOG.exception("internal error while reading the page")
+            if self.snapshot().cause != "internal":
+                LOG.exception("internal error while reading the page")
             return self._failed(began, "internal", f"internal error: {type(error).__name__}; see the log")
         self._succeeded(began, fetched, view, notices)
         return True
 
     def _read(self, fetched: Fetched) -> Page:
         text = fetched.body.decode("utf-8", errors="replace")
-        body = _json_list(text)
+        body = decode(text) if text.lstrip().startswith("[") else None
         if body is not None and is_iterations(body):
             page = read_iterations(body)
-            self._note_drain(page, body)
+            self._last_iteration = note_gap(page, body, self._last_iteration)
             return page
         try:
             exposition = parse(text, fetched.content_type)
@@ -120,18 +123,11 @@ class Scraper:
         except ExpositionError as error:
             raise ScrapeError("malformed", str(error)) from error
         cut = next((notice for notice in page.notices if notice.code == "page_truncated"), None)
-        if cut is not None:
+        if cut is not None and not fetched.framed:
             raise ScrapeError(Cause.TRUNCATED.value, cut.message)
         if page.engine is None:
             raise ScrapeError("no_engine", " ".join(notice.message for notice in page.notices))
         return page
-
-    def _note_drain(self, page: Page, body: list[dict[str, int]]) -> None:
-        first = min((entry["iter"] for entry in body), default=None)
-        if self._last_iteration is not None and first is not None and first > self._last_iteration + 1:
-            lost = first - self._last_iteration - 1
-            page.note("drain_gap", f"{lost} iterations since the last read went to another reader or overflowed.")
-        self._last_iteration = last_iteration(body) or self._last_iteration
 
     def _absorb(self, page: Page) -> tuple[EngineView, tuple[Notice, ...]]:
         self._declaration.name_model(page)
@@ -139,57 +135,41 @@ class Scraper:
         restarts = self._ledger.restarts
         increase = self._ledger.update(page)
         for series in increase.held:
-            page.note("sum_decreased", f"{series.metric} went down without a restart; its increase was held at 0.")
+            page.note("sum_decreased", f"{series.metric} went down without a restart; its mean is unknown.")
         self._probe_if_due(page, restarted=self._ledger.restarts > restarts)
         self._declaration.apply(page, self._facts)
         now = self._clock()
-        self._recent.add(now, self._ledger.totals)
-        lifetime = build_models(replace(page, notices=[]), self._ledger.totals)
-        recent = build_models(page, self._recent.increases() or self._ledger.totals)
-        self._remember(now, recent, page)
+        self._recent.add(now, self._ledger.current)
+        increases = self._recent.increases()
+        recent = build_models(page, increases) if increases else _first_look(page, self._ledger.current)
+        self._remember(now, recent)
         view = EngineView(
             kind=page.engine or "",
             dialect=page.dialect,
             definition=page.definition,
-            totals=dict(self._ledger.totals),
+            totals=dict(self._ledger.current),
             gauges=page.gauges,
             recent=tuple(recent),
-            lifetime=tuple(lifetime),
-            derived=self._derive(recent),
+            derived=_derive(recent, increases),
             facts=self._facts,
         )
         return view, tuple(sorted(page.notices))
 
     def _probe_if_due(self, page: Page, *, restarted: bool) -> None:
+        """Ask the engine now and then; what it said holds until it restarts, however its endpoints fail."""
+        if restarted:
+            self._facts = EngineFacts()
         if restarted or self._clock() >= self._next_probe:
-            self._facts = self._probe(page.engine or "")
-            self._next_probe = self._clock() + PROBE_EVERY_S
+            facts = self._probe(page.engine or "")
+            answered = facts != EngineFacts()
+            self._facts = facts if answered else self._facts
+            self._next_probe = self._clock() + (PROBE_EVERY_S if answered else PROBE_AGAIN_S)
 
-    def _derive(self, recent: Iterable[ModelReport]) -> dict[str, dict[str, float]]:
-        increases = self._recent.increases()
-        found: dict[str, dict[str, float]] = {}
-        if not increases:
-            return found
-        for report in recent:
-            if report.state is not State.ACTIVE and report.tally.drafts is None:
-                continue  # a gauge keeps its last value when the engine falls silent
-            counts = Counts(report.model, increases)
-            values = {
-                catalog.ACCEPTANCE_RATIO.name: report.acceptance_rate,
-                catalog.ACCEPTANCE_LENGTH.name: report.mean_acceptance_length,
-                catalog.TOKENS_PER_STEP.name: derived.tokens_per_step(counts),
-                catalog.TOKEN_LATENCY.name: derived.token_latency(counts),
-                catalog.SPECULATING_RATIO.name: derived.speculating_share(counts),
-            }
-            found[report.model] = {name: value for name, value in values.items() if value is not None}
-        return found
-
-    def _remember(self, now: float, recent: Iterable[ModelReport], page: Page) -> None:
+    def _remember(self, now: float, recent: Iterable[ModelReport]) -> None:
         models = list(recent)
         busiest = max(models, key=lambda report: report.tally.drafts or 0.0, default=None)
         length = busiest.mean_acceptance_length if busiest and busiest.state is State.ACTIVE else None
-        waiting = [gauge(page, report.model, catalog.WAITING) for report in models]
-        known = [value for value in waiting if value is not None]
+        known = [report.waiting for report in models if report.waiting is not None]
         self._history.append((now, length, sum(known) if known else None))
         while self._history[0][0] < now - HISTORY_S:
             self._history.popleft()
@@ -240,11 +220,27 @@ class Scraper:
             self._snapshot = snapshot
 
 
-def _json_list(text: str) -> list[dict[str, int]] | None:
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        body = json.loads(text)
-    except ValueError:
-        return None
-    return body if isinstance(body, list) else None
+def _first_look(page: Page, totals: Mapping[Key, float]) -> list[ModelReport]:
+    """Reports of a first page: nothing is known of the last minute, and a lifetime is not a minute."""
+    reports = build_models(page, dict.fromkeys(totals, 0.0))
+    page.notices = [notice for notice in page.notices if notice.code != "no_tokens_yet"]
+    return reports
+
+
+def _derive(recent: Iterable[ModelReport], increases: Mapping[Key, float]) -> dict[str, dict[str, float]]:
+    """Figures of the last minute per model, by catalogue name; unknown ones are missing."""
+    found: dict[str, dict[str, float]] = {}
+    by_model = Counts.by_model(increases)
+    for report in recent:
+        counts = by_model.get(report.model)
+        if counts is None or (report.state is not State.ACTIVE and report.tally.drafts is None):
+            continue  # a gauge keeps its last value when the engine falls silent
+        values = {
+            catalog.ACCEPTANCE_RATIO.name: report.acceptance_rate,
+            catalog.ACCEPTANCE_LENGTH.name: report.mean_acceptance_length,
+            catalog.TOKENS_PER_STEP.name: derived.tokens_per_step(counts),
+            catalog.TOKEN_LATENCY.name: derived.token_latency(counts),
+            catalog.SPECULATING_RATIO.name: derived.speculating_share(counts),
+        }
+        found[report.model] = {name: value for name, value in values.items() if value is not None}
+    return found

@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from specwatch_exporters.sidecar.request_handler import RequestHandler
 from specwatch_exporters.sidecar.setting_values import Listen
-from specwatch_exporters.sidecar.site import Site
+from specwatch_exporters.sidecar.site import MetricsSite, Site
 from specwatch_exporters.sidecar.status import Status
 
 LOG = logging.getLogger("specwatch.serve")
@@ -55,11 +55,28 @@ def serve(
     Raises:
         ListenError: the address is taken, not this machine's, or not allowed.
     """
+    return serve_site(listen, Site(registry, status, ready))
+
+
+def serve_site(listen: Listen, site: MetricsSite) -> RunningServer:
+    """Start serving pages in the background.
+
+    Raises:
+        ListenError: the address is taken, not this machine's, or not allowed.
+    """
+    return RunningServer(bind(listen), site)
+
+
+def bind(listen: Listen) -> socket.socket:
+    """Listen on an address; an empty host is every address, IPv4 and IPv6.
+
+    Raises:
+        ListenError: the address is taken, not this machine's, or not allowed.
+    """
     try:
-        listener = _bind(listen)
+        return _bind(listen)
     except (OSError, UnicodeError) as error:
         raise _not_listening(error, listen) from error
-    return RunningServer(listener, Site(registry, status, ready))
 
 
 def _not_listening(error: OSError | UnicodeError, listen: Listen) -> ListenError:
@@ -88,7 +105,7 @@ class RunningServer:
         port: the port that it listens on.
     """
 
-    def __init__(self, listener: socket.socket, site: Site) -> None:
+    def __init__(self, listener: socket.socket, site: MetricsSite) -> None:
         self._listener = listener
         self._site = site
         self._lock = threading.Lock()

@@ -19,6 +19,7 @@ MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 600.0
 MAX_DEFAULT_TIMEOUT_S = 10.0
 MIN_DEFAULT_STALE_S = 15.0
 OFF = "off"
+_ADDRESSES = frozenset({"--engine", "--upstream"})
 
 
 class SettingsError(ValueError):
@@ -67,8 +68,8 @@ def load(flags: Mapping[str, str | bool | None], environ: Mapping[str, str]) -> 
     Raises:
         SettingsError: the first setting that is wrong.
     """
-    given = {option.field: _given(option, flags, environ) for option in OPTIONS}
-    values = {option.field: _parsed(option, *given[option.field]) for option in OPTIONS}
+    given = {option.field: given_text(option, flags, environ) for option in OPTIONS}
+    values = {option.field: parsed(option, *given[option.field]) for option in OPTIONS}
     source = {option.field: given[option.field][0] for option in OPTIONS}
     text = values.pop("engine")
     if text is None:
@@ -76,14 +77,14 @@ def load(flags: Mapping[str, str | bool | None], environ: Mapping[str, str]) -> 
     try:
         engine = EngineAddress.parse(text, values["engine_kind"])
     except ValueError as error:
-        raise _wrong(BY_FLAG["--engine"], source["engine"], text, str(error)) from None
+        raise wrong(BY_FLAG["--engine"], source["engine"], text, str(error)) from None
     _complete_times(values, source)
     _check_pairs(values, source, engine)
     times = {f"{field}_s": values.pop(field) for field in ("interval", "timeout", "stale_after")}
     return SidecarSettings(engine=engine, **times, **values)
 
 
-def _given(
+def given_text(
     option: Option, flags: Mapping[str, str | bool | None], environ: Mapping[str, str]
 ) -> tuple[str, str | None]:
     """Where the value comes from, and its text."""
@@ -97,20 +98,26 @@ def _given(
     return option.flag, option.default
 
 
-def _parsed(option: Option, source: str, text: str | None) -> Any:
+def parsed(option: Option, source: str, text: str | None) -> Any:
+    """The value of a text; None for none.
+
+    Raises:
+        SettingsError: it is not accepted.
+    """
     if text is None:
         return None
     stripped = text.strip()
     if not stripped:
-        raise _wrong(option, source, text, "it is empty")
+        raise wrong(option, source, text, "it is empty")
     try:
         return option.parse(stripped)
     except ValueError as error:
-        raise _wrong(option, source, text, str(error)) from None
+        raise wrong(option, source, text, str(error)) from None
 
 
-def _wrong(option: Option, source: str, text: str, problem: str) -> SettingsError:
-    shown = redact(text) if option.flag == "--engine" else text
+def wrong(option: Option, source: str, text: str, problem: str) -> SettingsError:
+    """The error for a value: where it came from, the value without credentials, what is wrong with it."""
+    shown = redact(text) if option.flag in _ADDRESSES else text
     shown = ascii(shown if len(shown) <= 80 else f"{shown[:77]}...")
     return SettingsError(f"{source} {shown}: {problem}; accepted: {option.accepted}")
 

@@ -39,30 +39,35 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Site:
-    """The sidecar's pages.
+Page = Callable[[str, str], Answer]
+"""Makes a page, from the query and the Accept header."""
+
+
+class MetricsSite:
+    """Pages of any sidecar: its own, `/metrics`, `/readyz` and `/healthz`.
 
     Pages are made one at a time: they take the interpreter's lock anyway, and ten readers at once would only hold
     ten copies in memory. `/healthz` does not wait.
 
     Args:
         registry: what `/metrics` shows.
-        status: what the status page shows.
-        ready: whether the engine is being read, and if not, why.
+        ready: whether the sidecar does its work, and if not, why.
+        own: further pages by path, each with a few words on it.
     """
 
     def __init__(
-        self, registry: CollectorRegistry, status: Callable[[], Status], ready: Callable[[], tuple[bool, str]]
+        self,
+        registry: CollectorRegistry,
+        ready: Callable[[], tuple[bool, str]],
+        own: Mapping[str, tuple[str, Page]],
     ) -> None:
         # Its negotiation is kept, its compression is not: level 9 costs several times the rendering.
         self._metrics_app: Callable[..., list[bytes]] = make_wsgi_app(registry, disable_compression=True)
-        self._status = status
         self._ready = ready
         self._one_at_a_time = threading.Lock()
-        self._pages: Mapping[str, tuple[str, Callable[[str, str], Answer]]] = {
-            "/": ("status page", self._page),
+        self._pages: Mapping[str, tuple[str, Page]] = {
+            **own,
             "/metrics": ("metrics, Prometheus text or OpenMetrics by the Accept header", self._metrics),
-            "/status.json": ("the status page's content as JSON", self._json),
             "/readyz": ("200 while the engine is being read, else 503 with the reason", self._readiness),
             "/healthz": ("200 while this process lives", _health),
         }
@@ -105,13 +110,6 @@ class Site:
         body = b"".join(self._metrics_app(environ, start))
         return Answer(collected["status"], collected["headers"]["Content-Type"], body, (("Vary", "Accept"),))
 
-    def _page(self, _query: str, _accept: str) -> Answer:
-        policy = (("Content-Security-Policy", CONTENT_SECURITY_POLICY), ("Referrer-Policy", "no-referrer"))
-        return Answer(HTTPStatus.OK, "text/html; charset=utf-8", render_page(self._status()), policy)
-
-    def _json(self, _query: str, _accept: str) -> Answer:
-        return Answer(HTTPStatus.OK, "application/json", render_json(self._status()))
-
     def _readiness(self, _query: str, _accept: str) -> Answer:
         ready, reason = self._ready()
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
@@ -120,6 +118,33 @@ class Site:
     def _missing(self, _query: str, _accept: str) -> Answer:
         rows = [f"  {path:<14}{what}" for path, (what, _) in self._pages.items()]
         return _text(HTTPStatus.NOT_FOUND, "\n".join(["There is no such page. These exist:", *rows, ""]))
+
+
+class Site(MetricsSite):
+    """The scrape sidecar's pages.
+
+    Args:
+        registry: what `/metrics` shows.
+        status: what the status page shows.
+        ready: whether the engine is being read, and if not, why.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, status: Callable[[], Status], ready: Callable[[], tuple[bool, str]]
+    ) -> None:
+        self._status = status
+        own = {
+            "/": ("status page", self._page),
+            "/status.json": ("the status page's content as JSON", self._json),
+        }
+        super().__init__(registry, ready, own)
+
+    def _page(self, _query: str, _accept: str) -> Answer:
+        policy = (("Content-Security-Policy", CONTENT_SECURITY_POLICY), ("Referrer-Policy", "no-referrer"))
+        return Answer(HTTPStatus.OK, "text/html; charset=utf-8", render_page(self._status()), policy)
+
+    def _json(self, _query: str, _accept: str) -> Answer:
+        return Answer(HTTPStatus.OK, "application/json", render_json(self._status()))
 
 
 def _debugging() -> bool:

@@ -16,10 +16,9 @@ class EngineView:
     """The engine as of the last successful scrape.
 
     Attributes:
-        totals: canonical counters since the sidecar first saw them.
+        totals: canonical counters of the series on the last page, since the sidecar first saw them.
         gauges: canonical gauges.
         recent: one report per model over the last minute.
-        lifetime: one report per model over the totals.
         derived: per model, figures of the last minute by catalogue name; unknown ones are missing.
     """
 
@@ -29,7 +28,6 @@ class EngineView:
     totals: Mapping[Key, float]
     gauges: Mapping[Key, float]
     recent: tuple[ModelReport, ...]
-    lifetime: tuple[ModelReport, ...]
     derived: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     facts: EngineFacts = field(default_factory=EngineFacts)
 

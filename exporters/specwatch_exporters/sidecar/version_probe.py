@@ -8,11 +8,11 @@ nothing but the named fields is kept and the body is never logged.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from specwatch_exporters.json_text import decode
 from specwatch_exporters.page import Declared
 from specwatch_exporters.sidecar.fetch import Fetched
 from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
@@ -125,10 +125,7 @@ def _object(page: Fetched) -> Mapping[str, Any]:
     """The JSON object in a page, or an empty one: a body that is something else says nothing."""
     if len(page.body) > _MAX_BODY:
         return {}
-    try:
-        found = json.loads(page.body)
-    except (ValueError, RecursionError):
-        return {}
+    found = decode(page.body)
     return found if isinstance(found, dict) else {}
 
 
