@@ -14,11 +14,12 @@ from specwatch_exporters.classes.model import Model
 def print_evaluation(result: Evaluation, title: str, console: Console | None = None) -> None:
     """Print accuracy, one row per class with what its prompts were taken for, and one per source."""
     console = console or Console()
-    console.print(f"[bold]{escape(title)}[/]", highlight=False)
+    console.print(f"[bold]{escape(title)}[/]", highlight=False, soft_wrap=True)
     console.print(
         f"accuracy {percent(result.accuracy)} of {result.examples:,} prompts, "
         f"mean of the classes' recalls {percent(result.balanced_accuracy)}",
         highlight=False,
+        soft_wrap=True,
     )
     console.print(_classes(result))
     if result.sources:
@@ -29,7 +30,9 @@ def print_model(model: Model, title: str, console: Console | None = None) -> Non
     """Print what a model file holds."""
     console = console or Console()
     console.print(
-        f"[bold]{escape(title)}[/]  {len(model.classes)} classes, {model.buckets:,} buckets", highlight=False
+        f"[bold]{escape(title)}[/]  {len(model.classes)} classes, {model.buckets:,} buckets",
+        highlight=False,
+        soft_wrap=True,
     )
     examples, held_out = model.training.get("examples"), model.training.get("held_out")
     recalls = held_out.get("recall") if isinstance(held_out, dict) else None
@@ -40,7 +43,9 @@ def print_model(model: Model, title: str, console: Console | None = None) -> Non
         table.add_row(name, _count(_entry(examples, name)), _share(_entry(recalls, name)))
     console.print(table)
     accuracy = _share(_entry(held_out, "accuracy"))
-    console.print(f"held-out accuracy {accuracy}; a blank prompt is '{model.fallback}'", highlight=False)
+    console.print(
+        f"held-out accuracy {accuracy}; a blank prompt is '{model.fallback}'", highlight=False, soft_wrap=True
+    )
 
 
 def _classes(result: Evaluation) -> Table:

@@ -1,54 +1,18 @@
 """The catalogue: every metric that specwatch exports, and nothing else.
 
 Exporter, rules, dashboards, scalers, doctor and README read these rows. Names follow Prometheus conventions:
-`specwatch_<noun>_<unit>[_total]`, base units, one help text that carries the definition.
+`specwatch_<noun>_<unit>[_total]`, base units, one help text that carries the definition. The rows of the request
+sidecar and the vLLM plugin stand in `request_catalog.py`; `CATALOG` holds all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
+from specwatch_exporters.metric import Kind, Metric, Source
+from specwatch_exporters.request_catalog import REQUEST_CATALOG
 
-class Kind(StrEnum):
-    """Prometheus type of a metric."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-class Source(StrEnum):
-    """Which part of specwatch exports a metric."""
-
-    SCRAPE = "scrape sidecar"
-    REQUEST = "request sidecar and vLLM plugin"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One exported metric.
-
-    Attributes:
-        name: exposed name; a counter's ends in `_total`.
-        kind: Prometheus type.
-        labels: label names, in the order used by every producer.
-        help: definition in one or two sentences, unit included.
-        source: the part of specwatch that exports it.
-    """
-
-    name: str
-    kind: Kind
-    labels: tuple[str, ...]
-    help: str
-    source: Source = Source.SCRAPE
-
-    @property
-    def family(self) -> str:
-        """Name as prometheus_client wants it: a counter's without `_total`."""
-        return self.name.removesuffix("_total") if self.kind is Kind.COUNTER else self.name
-
+__all__ = ["BY_NAME", "CATALOG", "Kind", "Metric", "Source"]
 
 _ENGINE: Final = ("model", "engine")
 _SPEC: Final = ("model", "engine", "definition")
@@ -265,6 +229,7 @@ CATALOG: Final[tuple[Metric, ...]] = (
     SCRAPE_WARNINGS,
     PAGE_BYTES,
     BUILD_INFO,
+    *REQUEST_CATALOG,
 )
 
 BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in CATALOG}

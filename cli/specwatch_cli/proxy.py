@@ -1,0 +1,80 @@
+"""`specwatch proxy`: the request sidecar."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from specwatch_cli.errors import UserError
+from specwatch_exporters.proxy.options import BY_FLAG
+from specwatch_exporters.sidecar.settings import SettingsError
+
+app = typer.Typer(no_args_is_help=True, help="The request sidecar in front of an engine.")
+
+
+def _flag(name: str) -> Any:
+    """A typer option whose help comes from the settings table."""
+    option = BY_FLAG[name]
+    default = option.default_text
+    text = f"{option.help} Variable {option.variable}." + (f" Default: {default}." if default else "")
+    return typer.Option(name, metavar=option.value or None, help=text, show_default=False)
+
+
+@app.command("run")
+def run_command(
+    upstream: Annotated[str | None, _flag("--upstream")] = None,
+    listen: Annotated[str | None, _flag("--listen")] = None,
+    admin_listen: Annotated[str | None, _flag("--admin-listen")] = None,
+    request_usage: Annotated[bool, _flag("--request-usage")] = False,
+    class_rules: Annotated[str | None, _flag("--class-rules")] = None,
+    classifier: Annotated[str | None, _flag("--classifier")] = None,
+    speculation_method: Annotated[str | None, _flag("--speculation-method")] = None,
+    model: Annotated[str | None, _flag("--model")] = None,
+    max_body: Annotated[str | None, _flag("--max-body")] = None,
+    rewrite_host: Annotated[bool, _flag("--rewrite-host")] = False,
+    ca_file: Annotated[str | None, _flag("--ca-file")] = None,
+    insecure: Annotated[bool, _flag("--insecure")] = False,
+    drain: Annotated[str | None, _flag("--drain")] = None,
+    log_level: Annotated[str | None, _flag("--log-level")] = None,
+) -> None:
+    """Pass every request on to one engine, unchanged, and measure each: acceptance, queue wait, latency by class.
+
+    Every flag has a variable; the flag wins. On SIGTERM and Ctrl-C answers under way may finish.
+    """
+    flags = {name: value for name, value in locals().items() if value is not None}
+    from specwatch_exporters.proxy.settings import load  # noqa: PLC0415 - its parts are for this command only
+
+    try:
+        settings = load(flags, os.environ)
+    except SettingsError as error:
+        raise UserError(str(error), exit_code=2) from error
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    from prometheus_client import disable_created_metrics  # noqa: PLC0415 - likewise
+
+    from specwatch_exporters.proxy.run import RequestSidecar  # noqa: PLC0415 - likewise
+
+    disable_created_metrics()  # they double the counters and say nothing that a reset does not
+    stops = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    sidecar = RequestSidecar(settings)
+    try:
+        sidecar.start()
+    except OSError as error:
+        raise UserError(str(error)) from error
+    logging.getLogger("specwatch").info(
+        "passing requests from port %d on to %s, metrics on port %d",
+        sidecar.port,
+        settings.upstream.display,
+        sidecar.admin_port,
+    )
+    signal.sigwait(stops)
+    sidecar.stop()

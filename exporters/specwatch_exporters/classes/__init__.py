@@ -1,0 +1,1 @@
+"""Traffic classes from the text of a prompt: features, model file, training, evaluation."""

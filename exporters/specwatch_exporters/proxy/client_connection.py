@@ -1,0 +1,230 @@
+"""One client's connection: its requests in order, one exchange at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import deque
+from typing import Protocol, cast
+
+from specwatch_exporters.proxy.exchange import Exchange
+from specwatch_exporters.proxy.http_head import Header, RequestHead
+from specwatch_exporters.proxy.own_answers import Refusal, refusal_bytes
+from specwatch_exporters.proxy.parties import Passage
+from specwatch_exporters.proxy.request_parser import RefusedError, RequestParser
+
+_FLUSH_S = 30.0
+_RESET = struct.pack("ii", 1, 0)
+
+
+class ClientRegister(Passage, Protocol):
+    """Where connections are listed, and what is the same for all of them."""
+
+    def client_joined(self, client: ClientConnection) -> None:
+        """A client has connected."""
+
+    def client_left(self, client: ClientConnection) -> None:
+        """Its connection is gone."""
+
+
+class ClientConnection(asyncio.Protocol):
+    """A connection.
+
+    Requests behind the current one (pipelining) wait, and nothing more is read meanwhile.
+
+    Args:
+        register: see `ClientRegister`.
+    """
+
+    def __init__(self, register: ClientRegister) -> None:
+        self._register = register
+        self._parser = RequestParser(self, register.limits)
+        self._queue: deque[Exchange] = deque()
+        self._receiving: Exchange | None = None
+        self._refusal: Refusal | None = None
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._holds: set[str] = set()
+        self._closing = False
+
+    # From asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember the transport and wait for a request."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._register.client_joined(self)
+        self._set_timer(self._register.limits.idle_s)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse; while the connection is closing, what comes is thrown away."""
+        if self._closing:
+            return
+        try:
+            self._parser.feed(data)
+        except RefusedError as error:
+            self._refuse(error.refusal)
+
+    def eof_received(self) -> None:
+        """The client has closed, or half closed: servers of LLM APIs take both for leaving, and so does this."""
+        self._leave()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """The connection is gone."""
+        self._closing = True
+        self._transport = None
+        self._set_timer(None)
+        self._register.client_left(self)
+        self._leave()
+
+    def pause_writing(self) -> None:
+        """The client is behind."""
+        if self._queue:
+            self._queue[0].client_full()
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        if self._queue:
+            self._queue[0].client_drained()
+
+    # From the parser.
+
+    def request_head(self, head: RequestHead) -> None:
+        """A request begins."""
+        self._set_timer(None)
+        exchange = Exchange(head, self, self._register)
+        self._receiving = exchange
+        self._queue.append(exchange)
+        if len(self._queue) == 1:
+            exchange.start()
+        else:
+            self.hold_reading("queue")
+
+    def request_body(self, data: bytes) -> None:
+        """A part of its body."""
+        if self._receiving is not None:
+            self._receiving.request_body(data)
+
+    def request_end(self, trailers: list[Header]) -> None:
+        """It is complete."""
+        exchange, self._receiving = self._receiving, None
+        if exchange is not None:
+            exchange.request_end(trailers)
+
+    # From the exchange.
+
+    def write(self, data: bytes) -> None:
+        """Send bytes; a client that has left gets none."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def hold_reading(self, reason: str) -> None:
+        """Stop reading until every reason is released."""
+        if not self._holds and self._transport is not None:
+            self._transport.pause_reading()
+        self._holds.add(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """Take a reason back."""
+        if reason in self._holds:
+            self._holds.discard(reason)
+            if not self._holds and self._transport is not None:
+                self._transport.resume_reading()
+
+    def exchange_done(self, *, keep_alive: bool) -> None:
+        """The current answer was written whole: go on, or close."""
+        done = self._queue.popleft()
+        if not keep_alive:
+            self._close(linger=self._receiving is done)
+        elif self._queue:
+            self._queue[0].start()
+        elif self._refusal is not None:
+            self._answer_and_close(self._refusal)
+        else:
+            self._set_timer(self._register.limits.idle_s)
+        if len(self._queue) < 2:
+            self.release_reading("queue")
+
+    def break_off(self, *, hard: bool) -> None:
+        """Close without the answer's end: what was received still goes out, unless the end is told by closing."""
+        if self._transport is None:
+            return
+        self._drop_queue()
+        if hard:
+            sock = self._transport.get_extra_info("socket")
+            if sock is not None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._transport.abort()
+        else:
+            self._close(linger=False)
+
+    # From the service.
+
+    def close_when_idle(self) -> None:
+        """The sidecar stops: close now if there is no request, else behind its answer."""
+        if not self._queue:
+            self._close(linger=False)
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # Inside.
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """The bytes cannot be read any further."""
+        if self._receiving is not None:
+            self._receiving.request_failed(refusal)
+        elif self._queue:
+            self._refusal = refusal
+            self.hold_reading("refusal")
+        else:
+            self._answer_and_close(refusal)
+
+    def _answer_and_close(self, refusal: Refusal) -> None:
+        self.write(refusal_bytes(refusal, keep_alive=False))
+        self._close(linger=True)
+
+    def _close(self, *, linger: bool) -> None:
+        """Close behind what was written; a client that still sends gets time to read the answer first."""
+        if self._transport is None:
+            return
+        self._closing = True
+        if linger:
+            for reason in tuple(self._holds):
+                self.release_reading(reason)
+            self._set_timer(self._register.limits.linger_s)
+        else:
+            self._transport.close()
+            self._set_timer(_FLUSH_S)
+
+    def _set_timer(self, seconds: float | None) -> None:
+        """Close after so many seconds; None for never."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        if self._transport is None:
+            return
+        if self._transport.is_closing():
+            self._transport.abort()
+        else:
+            self._close(linger=False)
+
+    def _leave(self) -> None:
+        exchanges = tuple(self._queue)
+        self._drop_queue()
+        for exchange in exchanges:
+            exchange.client_gone()
+
+    def _drop_queue(self) -> None:
+        rest = tuple(self._queue)[1:]
+        self._queue.clear()
+        self._receiving = None
+        for exchange in rest:
+            exchange.client_gone()

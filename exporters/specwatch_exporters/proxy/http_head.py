@@ -1,0 +1,197 @@
+"""Heads of HTTP messages: what crosses the sidecar, what belongs to one hop only, and how the body is framed.
+
+Parsing is llhttp's. Source of the rules: RFC 9110 section 7.6.1 (fields of one hop), RFC 9112 section 6 (framing).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+Header = tuple[bytes, bytes]
+
+_ONE_HOP = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+_LENGTH, _CODING = b"content-length", b"transfer-encoding"
+# Fields that `Connection` cannot take away: a client must not strip what routing, framing or trust depends on.
+_PROTECTED = frozenset({b"host", _LENGTH, b"content-type", b"authorization", b"content-encoding"})
+_ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_CHUNKED: Header = (b"Transfer-Encoding", b"chunked")
+
+
+class Framing(Enum):
+    """How the end of a body is told."""
+
+    NONE = "none"
+    LENGTH = "length"
+    CHUNKED = "chunked"
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """Head of a request as the client sent it.
+
+    Attributes:
+        method: in upper case.
+        target: request target, raw.
+        version: `1.0` or `1.1`.
+        headers: in order, names as written.
+        keep_alive: whether the client wants to keep the connection.
+    """
+
+    method: bytes
+    target: bytes
+    version: str
+    headers: Sequence[Header]
+    keep_alive: bool
+
+    @property
+    def path(self) -> str:
+        """The target's path, without query."""
+        return origin_form(self.target).partition(b"?")[0].partition(b"#")[0].decode("latin-1")
+
+    @property
+    def framing(self) -> Framing:
+        """Framing of the request's body: none, a length, or chunks."""
+        if value(self.headers, _CODING) is not None:
+            return Framing.CHUNKED
+        return Framing.LENGTH if int(value(self.headers, _LENGTH) or 0) else Framing.NONE
+
+    @property
+    def length(self) -> int | None:
+        """Declared length of the body in bytes, or None."""
+        declared = value(self.headers, _LENGTH)
+        return None if declared is None else int(declared)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """Head of a response as the engine sent it.
+
+    Attributes:
+        status: status code.
+        reason: reason phrase, may be empty.
+        headers: in order, names as written.
+    """
+
+    status: int
+    reason: bytes
+    headers: Sequence[Header]
+
+    def has_body(self, method: bytes) -> bool:
+        """Whether a body may follow in answer to a method."""
+        return method != b"HEAD" and self.status >= 200 and self.status not in (204, 304)
+
+    @property
+    def framing(self) -> Framing:
+        """Framing of the body, if there may be one."""
+        if value(self.headers, _CODING) is not None:
+            return Framing.CHUNKED
+        return Framing.CLOSE if value(self.headers, _LENGTH) is None else Framing.LENGTH
+
+
+def value(headers: Iterable[Header], name: bytes) -> bytes | None:
+    """The first value of a field, by its lower-case name."""
+    return next((content for key, content in headers if key.lower() == name), None)
+
+
+def origin_form(target: bytes) -> bytes:
+    """The target without scheme and authority: a client may not choose another server."""
+    found = _ABSOLUTE.match(target)
+    if found is None:
+        return target
+    rest = target[found.end() :]
+    return rest if rest.startswith(b"/") else b"/" + rest
+
+
+def end_to_end(headers: Sequence[Header]) -> list[Header]:
+    """The headers without those of one hop: the known ones, and those that `Connection` names."""
+    named = {
+        token.strip().lower()
+        for key, content in headers
+        if key.lower() == b"connection"
+        for token in content.split(b",")
+    }
+    dropped = _ONE_HOP | (named - _PROTECTED)
+    return [header for header in headers if header[0].lower() not in dropped]
+
+
+def without(headers: Iterable[Header], name: bytes) -> list[Header]:
+    """The headers without one field, by its lower-case name."""
+    return [header for header in headers if header[0].lower() != name]
+
+
+def request_bytes(head: RequestHead, prefix: bytes, host: bytes | None, length: int | None) -> bytes:
+    """Serialise a request for the engine.
+
+    Args:
+        head: as the client sent it.
+        prefix: path of the engine's address, put before the target.
+        host: replaces `Host`, if not None.
+        length: length of the body where the sidecar holds it whole; None keeps the client's framing.
+    """
+    headers = end_to_end(head.headers)
+    if host is not None:
+        headers = [(key, host) if key.lower() == b"host" else (key, content) for key, content in headers]
+    if length is not None:
+        headers = [*without(headers, _LENGTH), (b"Content-Length", b"%d" % length)]
+    elif head.framing is Framing.CHUNKED:
+        headers.append(_CHUNKED)
+    if b"trailers" in (value(head.headers, b"te") or b"").lower():
+        headers += [(b"TE", b"trailers"), (b"Connection", b"TE")]
+    target = origin_form(head.target)
+    return _serialise(head.method + b" " + (prefix + target if target != b"*" else target) + b" HTTP/1.1", headers)
+
+
+def response_bytes(head: ResponseHead, *, framing: Framing, client: RequestHead, keep_alive: bool) -> bytes:
+    """Serialise a response for the client.
+
+    Args:
+        head: as the engine sent it.
+        framing: towards the client; for an answer without a body, how the engine described it.
+        client: the request that is answered.
+        keep_alive: whether the connection stays open behind the answer.
+    """
+    headers = end_to_end(head.headers)
+    if framing is Framing.CHUNKED:
+        headers = [*without(headers, _LENGTH), _CHUNKED]
+    if not keep_alive:
+        headers.append((b"Connection", b"close"))
+    elif client.version == "1.0":
+        headers.append((b"Connection", b"keep-alive"))
+    return _serialise(b"HTTP/1.1 %d %b" % (head.status, head.reason), headers)
+
+
+def interim_bytes(head: ResponseHead) -> bytes:
+    """Serialise an interim response (100, 103) for the client."""
+    return _serialise(b"HTTP/1.1 %d %b" % (head.status, head.reason), end_to_end(head.headers))
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a chunked body; `data` must not be empty."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def last_chunk(trailers: Sequence[Header]) -> bytes:
+    """The end of a chunked body."""
+    if not trailers:
+        return b"0\r\n\r\n"
+    return b"0\r\n" + b"".join(key + b": " + content + b"\r\n" for key, content in trailers) + b"\r\n"
+
+
+def _serialise(first_line: bytes, headers: Iterable[Header]) -> bytes:
+    lines = [first_line, *(key + b": " + content for key, content in headers), b"", b""]
+    return b"\r\n".join(lines)

@@ -1,0 +1,223 @@
+"""Events of a streamed answer in the four forms that engines speak: which carry text, how much, and the end.
+
+Forms: OpenAI completions and chat completions (vLLM, SGLang), OpenAI responses, Anthropic messages, and SGLang's
+`/generate`. An object that fits none of them tells nothing; nothing raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from specwatch_exporters.bodies.fields import count, items, mapping, name
+from specwatch_exporters.bodies.record import RequestRecord
+from specwatch_exporters.bodies.response import record_from_json
+from specwatch_exporters.bodies.stream import StreamReading
+from specwatch_exporters.proxy.api_paths import Api
+
+_MAX_CHOICES = 128
+_DELTA_TEXT = ("reasoning_content", "reasoning", "tool_calls", "function_call", "refusal")
+_TELLING = ("usage", "metrics", "meta_info", "sglext", "error")
+_RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+class Piece(NamedTuple):
+    """Generated text in one event.
+
+    Attributes:
+        choice: which of the answers of a request with several.
+        tokens: how many, or None if the event does not say.
+    """
+
+    choice: int
+    tokens: int | None
+
+
+class StreamEvents(Protocol):
+    """Follows the events of one answer.
+
+    Attributes:
+        model: as the answer names it, or None.
+        failed: True once an error event was seen.
+    """
+
+    model: str | None
+    failed: bool
+
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """Take one event's object; returns the text in it."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer was given to its end."""
+
+    def record(self) -> RequestRecord | None:
+        """What the answer says about its tokens, times and speculation, or None."""
+
+
+def stream_events(api: Api) -> StreamEvents:
+    """The reader of a form."""
+    if api is Api.MESSAGES:
+        return MessageEvents()
+    return ResponseEvents() if api is Api.RESPONSES else ChoiceEvents()
+
+
+class ChoiceEvents:
+    """Completions, chat completions and SGLang's `/generate`: text per choice, usage in the last event."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.failed = False
+        self._reading = StreamReading()
+        self._open: set[int] = set()
+        self._begun = False
+        self._told: dict[int, int] = {}
+
+    @property
+    def complete(self) -> bool:
+        """True if every choice that began has ended and no error came."""
+        return self._begun and not self._open and not self.failed
+
+    def record(self) -> RequestRecord | None:
+        """See `StreamEvents`."""
+        return self._reading.record()
+
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """See `StreamEvents`."""
+        telling = not self._begun
+        for key in _TELLING:
+            telling |= bool(event.get(key))
+        if telling and not self._begin(event):
+            return self._native(event)
+        pieces = []
+        for choice in items(event.get("choices")):
+            index = choice.get("index")
+            if type(index) is not int:
+                index = 0
+            ended = bool(choice.get("finish_reason"))
+            if ended or index not in self._open:
+                telling |= self._follow(index, ended=ended)
+            if _has_text(choice):
+                pieces.append(Piece(index, self._tokens(index, choice, event.get("usage"))))
+        if telling:
+            self._reading.take_object(event)
+            self.failed = self._reading.failed
+        return pieces
+
+    def _begin(self, event: Mapping[str, Any]) -> bool:
+        """Note the model once; False for SGLang's own form."""
+        if self.model is None:
+            self.model = name(event.get("model"))
+        return "meta_info" not in event
+
+    def _native(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """SGLang's own form: cumulative text and token count per index."""
+        meta = mapping(event.get("meta_info"))
+        index = count(event.get("index")) or 0
+        self._follow(index, ended=bool(meta.get("finish_reason")))
+        self._reading.take_object(event)
+        self.failed = self._reading.failed
+        if not (event.get("text") or event.get("output_ids")):
+            return ()
+        return (Piece(index, self._increase(index, count(meta.get("completion_tokens")))),)
+
+    def _follow(self, index: int, *, ended: bool) -> bool:
+        self._begun = True
+        if ended:
+            self._open.discard(index)
+        elif len(self._open) < _MAX_CHOICES:
+            self._open.add(index)
+        return ended
+
+    def _tokens(self, index: int, choice: Mapping[str, Any], usage: object) -> int | None:
+        """Tokens of a piece: token ids, log probabilities, or a running count (`continuous_usage_stats`)."""
+        chances = choice.get("logprobs")
+        listed = choice.get("token_ids")
+        if chances and not listed:
+            listed = mapping(chances).get("content") or mapping(chances).get("tokens")
+        if listed and isinstance(listed, list):
+            return len(listed)
+        return self._increase(index, count(mapping(usage).get("completion_tokens"))) if usage else None
+
+    def _increase(self, index: int, total: int | None) -> int | None:
+        """By how much a choice's running count has grown."""
+        if total is None or len(self._told) > _MAX_CHOICES:
+            return None
+        before = self._told.get(index, 0)
+        self._told[index] = total
+        return total - before if total >= before else None
+
+
+class MessageEvents:
+    """Anthropic messages: blocks of text, usage at both ends.
+
+    Source: Anthropic's streaming reference; vLLM serves the form at `/v1/messages` from 0.11.1 on.
+    """
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.failed = False
+        self.complete = False
+        self._usage: dict[str, Any] = {}
+
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """See `StreamEvents`."""
+        kind = event.get("type")
+        if kind == "content_block_delta":
+            delta = mapping(event.get("delta"))
+            has_text = any(delta.get(key) for key in ("text", "thinking", "partial_json"))
+            return (Piece(0, None),) if has_text else ()
+        if kind == "message_start":
+            message = mapping(event.get("message"))
+            self.model = name(message.get("model"))
+            self._usage.update(mapping(message.get("usage")))
+        elif kind == "message_delta":
+            self._usage.update(mapping(event.get("usage")))
+            self.complete = self.complete or bool(mapping(event.get("delta")).get("stop_reason"))
+        elif kind == "error":
+            self.failed = True
+        return ()
+
+    def record(self) -> RequestRecord | None:
+        """See `StreamEvents`."""
+        return record_from_json({"model": self.model, "usage": self._usage}) if self._usage else None
+
+
+class ResponseEvents:
+    """OpenAI responses: deltas of several kinds, the whole response in the last event."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.failed = False
+        self.complete = False
+        self._record: RequestRecord | None = None
+
+    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
+        """See `StreamEvents`."""
+        kind = event.get("type")
+        if not isinstance(kind, str):
+            return ()
+        if kind.endswith(".delta"):
+            return (Piece(0, None),) if event.get("delta") else ()
+        if kind in _RESPONSE_ENDS:
+            self._record = record_from_json(event.get("response"))
+            self.complete = kind != "response.failed"
+            self.failed = not self.complete
+        elif kind == "response.created":
+            self.model = name(mapping(event.get("response")).get("model"))
+        elif kind == "error":
+            self.failed = True
+        return ()
+
+    def record(self) -> RequestRecord | None:
+        """See `StreamEvents`."""
+        return self._record
+
+
+def _has_text(choice: Mapping[str, Any]) -> bool:
+    if choice.get("text"):
+        return True
+    delta = choice.get("delta")
+    if not isinstance(delta, dict):
+        return False
+    return bool(delta.get("content")) or any(delta.get(key) for key in _DELTA_TEXT)

@@ -1,0 +1,115 @@
+"""Ask the engine for usage on the client's behalf, and keep the client from seeing the difference.
+
+OpenAI streams tell their usage in one extra event, and vLLM its record with it, only if the request says
+`stream_options.include_usage`. Where the client did not say it, the sidecar adds it and takes the extra event out:
+the one whose `choices` are empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from specwatch_exporters.bodies.fields import mapping
+from specwatch_exporters.proxy.http_head import ResponseHead, value
+
+_OBJECT: Final = re.compile(rb"\s*\{\s*(?=\")")
+_ASK: Final = b'"stream_options":{"include_usage":true},'
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_HELD_LIMIT: Final = 1024 * 1024
+
+
+class UsageRequest:
+    """Rewrites one request.
+
+    Args:
+        limit: bytes of a request that is held; a larger one goes on unchanged.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._asked = False
+
+    def rewrite(self, body: bytes) -> bytes:
+        """The body with the question in it, or the same one where it is not to be asked."""
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError):
+            return body
+        if not isinstance(fields, dict) or fields.get("stream") is not True:
+            return body
+        options = fields.get("stream_options")
+        if mapping(options).get("include_usage") or not (options is None or isinstance(options, dict)):
+            return body
+        asked = _insert(body) if "stream_options" not in fields else _replace(fields, mapping(options))
+        self._asked = asked != body
+        return asked
+
+    def response_filter(self, head: ResponseHead) -> UsageFilter | None:
+        """What takes the extra event out; None if nothing was asked or the answer cannot be read."""
+        kind = (value(head.headers, b"content-type") or b"").partition(b";")[0].strip().lower()
+        readable = kind == b"text/event-stream" and value(head.headers, b"content-encoding") is None
+        return UsageFilter() if self._asked and readable else None
+
+
+class UsageFilter:
+    """Passes events on, but for the one that only tells the usage.
+
+    An event goes on when it is complete, so bytes are held for as long as one event takes to arrive, up to 1 MiB.
+    """
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._transparent = False
+
+    def feed(self, data: bytes) -> bytes:
+        """See `BodyFilter`."""
+        if self._transparent:
+            return data
+        held = self._held + data if self._held else data
+        out: list[bytes] = []
+        start = 0
+        for end in _EVENT_END.finditer(held):
+            event = held[start : end.end()]
+            if not _only_usage(event):
+                out.append(event)
+            start = end.end()
+        self._held = held[start:]
+        if len(self._held) > _HELD_LIMIT:
+            self._transparent = True
+            out.append(self.close())
+        return b"".join(out)
+
+    def close(self) -> bytes:
+        """See `BodyFilter`."""
+        held, self._held = self._held, b""
+        return b"" if _only_usage(held) else held
+
+
+def _insert(body: bytes) -> bytes:
+    """Put the question first, and leave every other byte as it is."""
+    found = _OBJECT.match(body)
+    return body if found is None else body[: found.end()] + _ASK + body[found.end() :]
+
+
+def _replace(fields: dict[str, Any], options: Any) -> bytes:
+    """Options without the question: written anew. Running counts need it in vLLM, so they stay off."""
+    asked = {**options, "include_usage": True}
+    if asked.get("continuous_usage_stats"):
+        asked["continuous_usage_stats"] = False
+    return json.dumps({**fields, "stream_options": asked}).encode()
+
+
+def _only_usage(event: bytes) -> bool:
+    """Whether an event carries usage and no choice: `"choices": []`."""
+    if b'"usage"' not in event:
+        return False
+    data = b"\n".join(
+        line[5:].removeprefix(b" ") for line in re.split(rb"\r\n|\n|\r", event) if line.startswith(b"data:")
+    )
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and fields.get("choices") == [] and isinstance(fields.get("usage"), dict)

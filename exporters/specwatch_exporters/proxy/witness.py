@@ -1,0 +1,63 @@
+"""What an exchange reports to: counts bytes, and keeps a reader's failure away from the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from specwatch_exporters.proxy.http_head import ResponseHead
+from specwatch_exporters.proxy.observer import Observer
+from specwatch_exporters.proxy.parties import Ending
+from specwatch_exporters.proxy.request_watch import RequestWatch
+
+
+class GuardedWatch:
+    """Passes every call on to a watch until it raises; from then on only bytes are counted.
+
+    Args:
+        observer: hears of failures and bytes.
+        watch: of the request, or None if its path is not read.
+    """
+
+    def __init__(self, observer: Observer, watch: RequestWatch | None) -> None:
+        self._observer = observer
+        self._watch = watch
+        self._sent = 0
+        self._returned = 0
+
+    def request_body(self, data: bytes) -> None:
+        """See `Witness`."""
+        self._sent += len(data)
+        if self._watch is not None:
+            self._try(self._watch.request_body, data)
+
+    def request_end(self) -> None:
+        """See `Witness`."""
+        if self._watch is not None:
+            self._try(self._watch.request_end)
+
+    def response_head(self, head: ResponseHead) -> None:
+        """See `Witness`."""
+        if self._watch is not None:
+            self._try(self._watch.response_head, head)
+
+    def response_body(self, data: bytes) -> None:
+        """See `Witness`."""
+        self._returned += len(data)
+        if self._watch is not None:
+            self._try(self._watch.response_body, data)
+
+    def ended(self, ending: Ending) -> None:
+        """See `Witness`."""
+        self._observer.metrics.body_bytes("request", self._sent)
+        self._observer.metrics.body_bytes("response", self._returned)
+        if self._watch is not None:
+            self._try(self._watch.ended, ending)
+
+    def _try(self, step: Callable[..., None], *arguments: object) -> None:
+        try:
+            step(*arguments)
+        except Exception as error:  # noqa: BLE001  # whatever a reader does, the stream goes on
+            self._observer.reading_failed(error)
+            watch, self._watch = self._watch, None
+            if watch is not None:
+                watch.abandon()
