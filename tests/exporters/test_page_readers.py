@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from exporters.page_text import codes, positions, read, vllm
+from exporters.page_text import codes, positions, read, sample, vllm
 from specwatch_exporters.inspection import Content, InspectionError, inspect
 
 
