@@ -40,7 +40,7 @@ lint: $(VENV) ## Check style, types and the import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU (3.4 GB on first use)
+test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU (2.4 GB on first use)
 	$(RUN) tests/engine/setup_vllm.py
 	$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+MAX_TOKENS = 48
 SUBJECTS = ("queue", "socket", "parser", "thread", "buffer", "logger", "token", "widget", "matrix", "signal")
 OPENINGS = ("def read_{}(self, size):", "class {}Error(Exception):", "import {}\n", "# The {} is", "return {}(")
 
@@ -86,16 +87,10 @@ def varied_prompts(count: int, seed: int = 7) -> list[str]:
     ]
 
 
-def completion_request(model: str, prompt: str, max_tokens: int, **extra: Any) -> dict[str, Any]:
-    """Return the body of one greedy completion that runs to ``max_tokens`` unless ``extra`` says otherwise."""
-    body = {
-        "model": model,
-        "prompt": prompt,
-        "max_tokens": max_tokens,
-        "temperature": 0,
-        "ignore_eos": True,
-    }
-    return body | extra
+def completion_request(model: str, prompt: str, **settings: Any) -> dict[str, Any]:
+    """Return the body of one greedy completion that runs to its 48 tokens; ``settings`` come on top."""
+    body = {"model": model, "prompt": prompt, "max_tokens": MAX_TOKENS, "temperature": 0, "ignore_eos": True}
+    return body | settings
 
 
 def send_raw(url: str, body: dict[str, Any], path: str = "/v1/completions", timeout: float = 120) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Self
 
 from engine.completions_client import LoadResult, completion_request, run_completions, varied_prompts
 from engine.engine_process import MODEL_NAME, MODELS
@@ -18,7 +18,6 @@ NGRAM_CONFIG = {
     "prompt_lookup_max": 4,
     "prompt_lookup_min": 2,
 }
-MAX_TOKENS = 48
 CONCURRENCY = 24  # more than the engine's 16 slots, so that some requests wait
 
 
@@ -30,9 +29,7 @@ def draft_config() -> dict[str, Any]:
 
 def send_load(url: str, requests: int = 48, seed: int = 1, **extra: Any) -> LoadResult:
     """Send greedy completions and wait for all of them; none may be lost."""
-    bodies = [
-        completion_request(MODEL_NAME, prompt, MAX_TOKENS, **extra) for prompt in varied_prompts(requests, seed)
-    ]
+    bodies = [completion_request(MODEL_NAME, prompt, **extra) for prompt in varied_prompts(requests, seed)]
     result = run_completions(url, bodies, CONCURRENCY)
     assert result.lost == 0
     assert len(result.records) == requests
@@ -40,15 +37,13 @@ def send_load(url: str, requests: int = 48, seed: int = 1, **extra: Any) -> Load
 
 
 class BackgroundLoad:
-    """Load that goes on until it is stopped, whatever happens to the engine meanwhile."""
+    """Load that goes on for as long as the block, whatever happens to the engine meanwhile."""
 
     def __init__(self, url: str, requests: int = 2000, seed: int = 2) -> None:
         self._stop = threading.Event()
         self._result: LoadResult | None = None
-        prompts = varied_prompts(requests, seed)
-        self._bodies = [completion_request(MODEL_NAME, prompt, MAX_TOKENS) for prompt in prompts]
+        self._bodies = [completion_request(MODEL_NAME, prompt) for prompt in varied_prompts(requests, seed)]
         self._thread = threading.Thread(target=self._run, args=(url,))
-        self._thread.start()
 
     def _run(self, url: str) -> None:
         self._result = run_completions(url, self._bodies, CONCURRENCY, self._stop)
@@ -59,3 +54,10 @@ class BackgroundLoad:
         self._thread.join()
         assert self._result is not None
         return self._result
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.finish()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,12 +21,12 @@ from engine.setup_vllm import DEFAULT_FOLDER, DONE, REPOSITORY, library_path
 
 MODELS = REPOSITORY / ".cache" / "tiny-models"
 MODEL_NAME = "tiny-llama"
-START_DEADLINE_S = 240.0
+START_DEADLINE_S = 300.0
 STOP_DEADLINE_S = 20.0
 INSTALL_LINE = ".venv/bin/python tests/engine/setup_vllm.py"
 
 CPU_ENVIRONMENT = {
-    "VLLM_TARGET_DEVICE": "cpu",  # without it vLLM picks AVX-512 code whatever the processor has
+    "VLLM_TARGET_DEVICE": "cpu",  # without it vLLM does not find out what it runs on
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "VLLM_NO_USAGE_STATS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -46,11 +47,15 @@ def vllm_python() -> Path:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """Return a free port of 127.0.0.1 below those that the kernel gives to outgoing connections.
+
+    An engine binds its port half a minute after it is chosen, and binds it again after a restart.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def http_status(url: str, timeout: float = 2.0) -> int | None:
@@ -93,8 +98,7 @@ class EngineProcess:
         names = ["--served-model-name", MODEL_NAME, "--host", "127.0.0.1", "--port", str(self.port)]
         return [*serve, *names, *ENGINE_ARGUMENTS, "--enable-per-request-metrics"]
 
-    def launch(self) -> None:
-        """Start the process and return at once, so that several engines can load side by side."""
+    def _launch(self) -> None:
         command = [str(vllm_python()), *self._arguments]
         with self.log.open("ab") as sink:
             self._process = subprocess.Popen(
@@ -106,21 +110,23 @@ class EngineProcess:
                 start_new_session=True,
             )
 
-    def wait_until_ready(self, deadline_s: float = START_DEADLINE_S) -> None:
-        """Wait for ``/health``; raises EngineError with the log's end when it dies or takes too long."""
-        end = time.monotonic() + deadline_s
+    def _wait_until_ready(self) -> None:
+        end = time.monotonic() + START_DEADLINE_S
         while http_status(f"{self.url}/health") != 200:
             if self._process is None or self._process.poll() is not None:
                 raise EngineError(f"vLLM ended while it started.\n{self.log_tail()}")
             if time.monotonic() > end:
-                self.kill()
-                raise EngineError(f"vLLM was not ready after {deadline_s:.0f} s.\n{self.log_tail()}")
+                raise EngineError(f"vLLM was not ready after {START_DEADLINE_S:.0f} s.\n{self.log_tail()}")
             time.sleep(0.5)
 
     def start(self) -> None:
-        """Start the process and wait until it serves."""
-        self.launch()
-        self.wait_until_ready()
+        """Start the process and wait until it serves; when it does not, nothing of it is left."""
+        self._launch()
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """End the engine and its workers at once, as a crash does: nothing is finished or flushed."""
@@ -136,6 +142,15 @@ class EngineProcess:
         with suppress(subprocess.TimeoutExpired):  # the kill below ends it then
             process.wait(STOP_DEADLINE_S)
         self.kill()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop the engine's processes for the time of the block: its port is open and nothing answers."""
+        self._signal_group(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal_group(signal.SIGCONT)
 
     def restart(self) -> None:
         """Kill the engine if it runs, and start it again on the same port."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.child_process import running
 from engine.engine_process import free_port, http_status
-from engine.metric_page import MetricPage, fetch_page, until
+from engine.metric_page import MetricPage, fetch_page
 
 SPECWATCH = str(Path(sys.executable).parent / "specwatch")
 
@@ -35,14 +35,9 @@ class Sidecar:
         """Return how many engine restarts it has seen."""
         return int(self.page().total("specwatch_engine_restarts_total"))
 
-    def wait_for_good_scrapes(self, count: int, deadline_s: float = 60.0) -> None:
-        """Wait until ``count`` more scrapes were good; raises AssertionError at the deadline."""
-        wanted = self._good_scrapes() + count
-        seen = until(self._good_scrapes, lambda value: value >= wanted, deadline_s)
-        assert seen >= wanted, f"only {seen} good scrapes of the engine, wanted {wanted}"
-
-    def _good_scrapes(self) -> float:
-        return self.page().total("specwatch_scrapes_total", outcome="success")
+    def failures(self, cause: str) -> float:
+        """Return how many scrapes failed for that cause."""
+        return self.page().total("specwatch_scrapes_total", outcome=cause)
 
 
 @contextmanager
@@ -56,10 +51,10 @@ def sidecar_beside(engine_url: str, log: Path) -> Iterator[Sidecar]:
         yield sidecar
 
 
-def inspect_json(source: str) -> dict[str, Any]:
+def inspect_json(source: str, *options: str) -> dict[str, Any]:
     """Return the object that ``specwatch inspect SOURCE --json`` prints; raises AssertionError if it fails."""
     done = subprocess.run(
-        [SPECWATCH, "inspect", source, "--json"], capture_output=True, text=True, check=False, timeout=60
+        [SPECWATCH, "inspect", source, "--json", *options], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)

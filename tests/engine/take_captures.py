@@ -2,13 +2,15 @@
 
     PYTHONPATH=tests .venv/bin/python tests/engine/take_captures.py tests/captures/vllm-0.32.0-cpu
 
-The figures in `figures.json` are sums over the responses, not read from the pages.
+The figures in `figures.json` are sums over the responses, not read from the pages. In the log, paths of the
+machine are replaced; everything else is as the engine gave it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import tempfile
 import urllib.request
@@ -22,6 +24,7 @@ from engine.completions_client import TrueFigures, completion_request, send_raw
 from engine.engine_load import DRAFT_POSITIONS, NGRAM_CONFIG, NGRAM_POSITIONS, SIGMA, draft_config, send_load
 from engine.engine_process import MODEL_NAME, MODELS, EngineProcess, vllm_python
 from engine.metric_page import MetricPage, engine_figures, fetch_page, settled, until
+from engine.setup_vllm import REPOSITORY
 
 PROMPT = "def read_buffer(self, size):"
 STREAMING = {"stream": True, "stream_options": {"include_usage": True}}
@@ -53,6 +56,12 @@ class Captures:
         if truth is not None:
             self._figures[name] = asdict(truth)
 
+    def save_log(self, name: str, text: str, truth: TrueFigures) -> None:
+        """Write the engine's log without this machine's paths."""
+        clean = text.replace(str(REPOSITORY), "/srv/specwatch").replace(tempfile.gettempdir(), "/srv")
+        self.save(name, clean.encode())
+        self._figures[name] = asdict(truth)
+
     def save_figures(self) -> None:
         """Write the figures of all pages."""
         (self.folder / "figures.json").write_text(json.dumps(self._figures, indent=1) + "\n")
@@ -75,13 +84,21 @@ def loaded(url: str, positions: int, requests: int, seed: int) -> TrueFigures:
     return truth
 
 
+def logged_tokens(log: str) -> int:
+    """Return the accepted tokens of all windows of a log; vLLM writes one about every 10 s."""
+    return sum(int(count) for count in re.findall(r"Accepted: (\d+) tokens", log))
+
+
 def capture_draft_model(captures: Captures) -> None:
-    """A page under load, one after it, one after a restart, and single responses."""
+    """A page under load, page and log after it, a page after a restart, and single responses."""
     with captures.engine("draft", draft_config()) as engine, ThreadPoolExecutor(1) as background:
         load = background.submit(loaded, engine.url, DRAFT_POSITIONS, 96, 21)
         until(lambda: fetch_page(f"{engine.url}/metrics"), queue_is_there)
         captures.save_page("draft-k4-under-load.prom", engine.url)
-        captures.save_page("draft-k4.prom", engine.url, load.result())
+        truth = load.result()
+        captures.save_page("draft-k4.prom", engine.url, truth)
+        text = until(engine.log.read_text, lambda log: logged_tokens(log) == truth.accepted_tokens)
+        captures.save_log("draft-k4.log", text, truth)
         capture_responses(captures, engine.url)
         engine.restart()
         captures.save_page("draft-k4-restarted.prom", engine.url, loaded(engine.url, DRAFT_POSITIONS, 16, 22))
@@ -89,7 +106,7 @@ def capture_draft_model(captures: Captures) -> None:
 
 def capture_responses(captures: Captures, url: str) -> None:
     """One detailed completion, whole and streamed, and the same two of a chat."""
-    text = completion_request(MODEL_NAME, PROMPT, 24)
+    text = completion_request(MODEL_NAME, PROMPT, max_tokens=24)
     messages = [{"role": "user", "content": PROMPT}]
     chat = {name: value for name, value in text.items() if name != "prompt"} | {"messages": messages}
     for name, path, body in (("completion", "/v1/completions", text), ("chat", "/v1/chat/completions", chat)):

@@ -4,14 +4,29 @@ from pathlib import Path
 
 import pytest
 
-from engine.completions_client import final_body, parse_record, send_raw
+from engine.completions_client import (
+    TrueFigures,
+    completion_request,
+    final_body,
+    parse_record,
+    send_raw,
+    varied_prompts,
+)
 from engine.engine_load import DRAFT_POSITIONS, send_load
 from engine.engine_process import MODEL_NAME, EngineProcess
-from engine.metric_page import engine_figures, fetch_page, settled, sidecar_figures, until
+from engine.metric_page import MetricPage, engine_figures, fetch_page, settled, sidecar_figures, until
 from engine.prometheus_process import prometheus_scraping
 from engine.sidecar_process import Sidecar, inspect_json
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(420)]
+
+
+def engine_now(engine: EngineProcess) -> TrueFigures:
+    return engine_figures(fetch_page(f"{engine.url}/metrics"), DRAFT_POSITIONS)
+
+
+def is_idle(page: MetricPage) -> bool:
+    return page.total("vllm:num_requests_running") + page.total("vllm:num_requests_waiting") == 0
 
 
 def test_sidecar_counts_what_the_responses_say(draft_engine: EngineProcess, draft_sidecar: Sidecar) -> None:
@@ -20,18 +35,39 @@ def test_sidecar_counts_what_the_responses_say(draft_engine: EngineProcess, draf
     assert 0.2 < truth.accepted_tokens / truth.draft_tokens < 0.6
     wanted = before.plus(truth)
     assert settled(lambda: sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS), wanted) == wanted
-    assert engine_figures(fetch_page(f"{draft_engine.url}/metrics"), DRAFT_POSITIONS) == wanted
+    assert engine_now(draft_engine) == wanted
 
 
 def test_sidecar_counts_streams_and_early_stops(draft_engine: EngineProcess, draft_sidecar: Sidecar) -> None:
     before = sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS)
-    streamed = send_load(
-        draft_engine.url, 12, seed=3, stream=True, stream_options={"include_usage": True}, max_tokens=23
-    )
-    stopped = send_load(draft_engine.url, 12, seed=4, stop=["thread", "widget", "e"], ignore_eos=False)
+    streaming = {"stream": True, "stream_options": {"include_usage": True}}
+    streamed = send_load(draft_engine.url, 12, seed=3, max_tokens=23, **streaming)
+    stopped = send_load(draft_engine.url, 12, seed=4, stop_token_ids=list(range(300, 400)))
     assert {record.finish_reason for record in stopped.records} >= {"stop"}
     wanted = before.plus(streamed.true_figures(DRAFT_POSITIONS)).plus(stopped.true_figures(DRAFT_POSITIONS))
     assert settled(lambda: sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS), wanted) == wanted
+
+
+def test_sidecar_follows_the_engine_where_it_counts_more_than_clients_get(
+    draft_engine: EngineProcess, draft_sidecar: Sidecar
+) -> None:
+    start = engine_now(draft_engine)
+    # vLLM finds a stop string in its frontend while the engine is already some steps further.
+    stopped = send_load(draft_engine.url, 12, seed=5, stop=["thread", "widget", "e"])
+    received = start.plus(stopped.true_figures(DRAFT_POSITIONS))
+    # It goes on for a moment after a client has left, and counts the tokens but not the request.
+    for prompt in varied_prompts(4, seed=9):
+        with pytest.raises(TimeoutError):
+            send_raw(draft_engine.url, completion_request(MODEL_NAME, prompt, max_tokens=800), timeout=0.5)
+    until(lambda: fetch_page(f"{draft_engine.url}/metrics"), is_idle)
+
+    def both() -> tuple[TrueFigures, TrueFigures]:
+        return sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS), engine_now(draft_engine)
+
+    ours, own = until(both, lambda pair: pair[0] == pair[1])
+    assert ours == own
+    assert own.drafts > received.drafts
+    assert own.requests == received.requests
 
 
 def test_sidecar_names_the_engine_and_the_state(draft_engine: EngineProcess, draft_sidecar: Sidecar) -> None:
@@ -65,7 +101,7 @@ def test_sidecar_carries_the_latency_histograms_over(draft_engine: EngineProcess
 
 def test_inspect_reads_the_live_page(draft_engine: EngineProcess) -> None:
     send_load(draft_engine.url, 8, seed=7)
-    own = engine_figures(fetch_page(f"{draft_engine.url}/metrics"), DRAFT_POSITIONS)
+    own = engine_now(draft_engine)
     report = inspect_json(f"{draft_engine.url}/metrics")
     assert report["engine"] == "vllm"
     assert report["resets"] == 0
@@ -107,7 +143,7 @@ def test_prometheus_beside_the_engine_agrees(
     addresses = {job: url.removeprefix("http://") for job, url in targets.items()}
     with prometheus_scraping(addresses, tmp_path) as prometheus:
         send_load(draft_engine.url, 24, seed=8)
-        own = engine_figures(fetch_page(f"{draft_engine.url}/metrics"), DRAFT_POSITIONS)
+        own = engine_now(draft_engine)
         wanted: dict[str, float | None] = {
             "sum(specwatch_drafts_total)": own.drafts,
             "sum(specwatch_draft_tokens_total)": own.draft_tokens,
@@ -125,3 +161,13 @@ def test_prometheus_beside_the_engine_agrees(
         assert by_position == {(("position", str(at)),): count for at, count in enumerate(own.per_position)}
         rate = prometheus.value("sum(specwatch_accepted_tokens_total) / sum(specwatch_draft_tokens_total)")
         assert rate == pytest.approx(own.accepted_tokens / own.draft_tokens)
+
+
+def test_a_frozen_engine_is_no_restart(draft_engine: EngineProcess, draft_sidecar: Sidecar) -> None:
+    before = sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS)
+    with draft_engine.frozen():
+        assert not until(draft_sidecar.scrape_succeeded, lambda good: not good)
+        assert until(lambda: draft_sidecar.failures("timeout"), lambda count: count > 0) > 0
+    wanted = before.plus(send_load(draft_engine.url, 8, seed=10).true_figures(DRAFT_POSITIONS))
+    assert settled(lambda: sidecar_figures(draft_sidecar.page(), DRAFT_POSITIONS), wanted) == wanted
+    assert draft_sidecar.restarts() == 0

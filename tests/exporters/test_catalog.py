@@ -10,6 +10,7 @@ from specwatch_exporters.notices import CODES
 UNITS = ("_seconds", "_tokens", "_ratio", "_bytes", "_info", "_total")
 # A count of things needs no unit; neither does a state.
 PLAIN = {
+    "specwatch_request_in_flight",
     "specwatch_requests_running",
     "specwatch_requests_waiting",
     "specwatch_requests_waiting_by_reason",
