@@ -58,7 +58,7 @@ def _model(model: str, records: Sequence[RequestRecord], facts: Mapping[str, Fac
     tally, depth = _tally(known)
     return ModelReport(
         model=model,
-        state=_state(known),
+        state=_state(known, generated=any(record.completion_tokens for record in records)),
         engines=1,
         tally=tally,
         definition=known[0].definition if known else "none",
@@ -87,13 +87,15 @@ def _tally(known: Sequence[Speculation]) -> tuple[Tally, int | None]:
     return sums.total(), sums.depth if sums.added else max(depths, default=None)
 
 
-def _state(known: Sequence[Speculation]) -> State:
+def _state(known: Sequence[Speculation], *, generated: bool) -> State:
     tallies = [part.tally for part in known]
     if any(tally.draft_tokens or tally.accepted_tokens or tally.drafts for tally in tallies):
         return State.ACTIVE
     if any(part.length is not None or part.rate is not None for part in known):
         return State.ACTIVE
-    return State.OFF if any(tally.draft_tokens == 0 for tally in tallies) else State.UNKNOWN
+    if any(tally.draft_tokens == 0 for tally in tallies):
+        return State.OFF if generated else State.IDLE
+    return State.UNKNOWN
 
 
 def _weighted(known: Sequence[Speculation], values: Sequence[float | None]) -> float | None:
