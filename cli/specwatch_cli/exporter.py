@@ -12,7 +12,7 @@ import typer
 
 from specwatch_cli.errors import UserError
 from specwatch_exporters.sidecar.options import BY_FLAG
-from specwatch_exporters.sidecar.settings import SettingsError, load
+from specwatch_exporters.sidecar.settings import SettingsError, load, unknown_variables
 
 app = typer.Typer(no_args_is_help=True, help="The scrape sidecar beside an engine.")
 
@@ -21,6 +21,7 @@ def _flag(name: str) -> Any:
     """A typer option whose help comes from the settings table."""
     option = BY_FLAG[name]
     default = option.default_text
+    name = name if option.value else f"{name}/--no-{name.removeprefix('--')}"
     text = f"{option.help} Variable {option.variable}." + (f" Default: {default}." if default else "")
     return typer.Option(name, metavar=option.value or None, help=text, show_default=False)
 
@@ -39,7 +40,7 @@ def run_command(
     max_models: Annotated[str | None, _flag("--max-models")] = None,
     bearer_token_file: Annotated[str | None, _flag("--bearer-token-file")] = None,
     ca_file: Annotated[str | None, _flag("--ca-file")] = None,
-    insecure: Annotated[bool, _flag("--insecure")] = False,
+    insecure: Annotated[bool | None, _flag("--insecure")] = None,
     log_level: Annotated[str | None, _flag("--log-level")] = None,
 ) -> None:
     """Scrape one engine and serve what it means: /metrics, /healthz, /readyz, and a status page at /.
@@ -47,6 +48,8 @@ def run_command(
     Every flag has a variable; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
     """
     flags = {name: value for name, value in locals().items() if value is not None}
+    if insecure is not None:
+        flags["insecure"] = str(insecure).lower()
     try:
         settings = load(flags, os.environ)
     except SettingsError as error:
@@ -65,6 +68,8 @@ def run_command(
         sidecar.start()
     except OSError as error:
         raise UserError(f"cannot listen on {settings.listen}: {error.strerror or error}") from error
+    for name in unknown_variables(os.environ):
+        logging.getLogger("specwatch").warning("%s is set, and no setting has that name", name)
     logging.getLogger("specwatch").info(
         "scraping %s every %gs, serving on port %d", settings.engine.display, settings.interval_s, sidecar.port
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from specwatch_exporters.notices import Notice
-from specwatch_exporters.report import Comparison, Fact, Latency, ModelReport, Report, State, Window
+from specwatch_exporters.report import Comparison, Fact, ModelReport, Report, State, Window
 
 UNKNOWN = "unknown"
 _STYLE = {
@@ -101,7 +101,7 @@ def _latencies(model: ModelReport) -> Table:
         table.add_column(heading, justify="left" if heading == "latency" else "right")
     for name, latency in model.latencies.items():
         label = name.removesuffix("_seconds").replace("_", " ")
-        p50, p99 = quantile(latency.p50, latency), quantile(latency.p99, latency)
+        p50, p99 = quantile(latency.p50, latency.p50_limits), quantile(latency.p99, latency.p99_limits)
         table.add_row(label, seconds(latency.mean), p50, p99, number(latency.count))
     return table
 
@@ -172,11 +172,12 @@ def length(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.3f}"
 
 
-def quantile(value: float | None, latency: Latency) -> str:
-    """A quantile, or what the first bucket leaves to say about it."""
-    if value is None and latency.first_edge is not None:
-        return f"at most {seconds(latency.first_edge)}"
-    return seconds(value)
+def quantile(value: float | None, limits: tuple[float, float | None] | None) -> str:
+    """A quantile, or what the first or last bucket leaves to say about it."""
+    if value is not None or limits is None:
+        return seconds(value)
+    lower, upper = limits
+    return f"over {seconds(lower)}" if upper is None else f"at most {seconds(upper)}"
 
 
 def seconds(value: float | None) -> str:

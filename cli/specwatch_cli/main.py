@@ -52,3 +52,6 @@ def run() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        typer.echo(f"specwatch: {error.strerror or error}", err=True)
+        sys.exit(1)

@@ -31,7 +31,9 @@ def bound(page: Page, max_models: int = MAX_MODELS) -> None:
     }
 
     def kept(id_: SeriesId | Key) -> bool:
-        if id_.metric in _PER_POSITION and not (id_.extra.isdigit() and int(id_.extra) < MAX_POSITIONS):
+        if id_.metric in _PER_POSITION and not (
+            id_.extra.isascii() and id_.extra.isdecimal() and len(id_.extra) < 3 and int(id_.extra) < MAX_POSITIONS
+        ):
             page.note("too_many_labels", f"Positions of {MAX_POSITIONS} and more are left out.")
             return False
         allowed = values.get(id_.metric)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from specwatch_exporters import catalog
 from specwatch_exporters.page import Key
 
+_POSITION_DIGITS = 3
+
 
 class Counts:
     """Values of one model.
@@ -44,7 +46,11 @@ class Counts:
 
     def by_position(self, metric: str) -> tuple[float | None, ...]:
         """Sum over engines per position, in numeric order; None where a position is missing."""
-        known = {int(label): value for label, value in self.by_extra(metric).items() if label.isdigit()}
+        known = {
+            int(label): value
+            for label, value in self.by_extra(metric).items()
+            if label.isascii() and label.isdecimal() and len(label) <= _POSITION_DIGITS
+        }
         return tuple(known.get(index) for index in range(max(known, default=-1) + 1))
 
     def buckets(self, metric: str) -> dict[float, float]:

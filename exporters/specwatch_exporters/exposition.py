@@ -49,13 +49,28 @@ def parse(text: str, content_type: str = "") -> Exposition:
     if content_type.startswith(OPENMETRICS) and not ended:
         raise ExpositionError("the page is cut: OpenMetrics without '# EOF' at its end")
     if not ended:
-        return Exposition(_classic(text), openmetrics=False, notices=_truncation(text))
+        return _unended(text)
     try:
         return Exposition(tuple(parse_openmetrics(_terminated(text))), openmetrics=True)
     except ValueError as strict:
         families = _classic(_EXEMPLAR.sub(r"\1", text))
         message = f"OpenMetrics page is malformed ({_one_line(strict)}); samples were read without exemplars."
         return Exposition(families, openmetrics=True, notices=(Notice("malformed_page", message),))
+
+
+def _unended(text: str) -> Exposition:
+    """A classic page; if its last line has no end and cannot be read, it is cut off."""
+    if not text or text.endswith("\n"):
+        return Exposition(_classic(text), openmetrics=False)
+    notice = Notice("page_truncated", "The page does not end with a newline: its last line may be cut.")
+    try:
+        families = _classic(text)
+    except ExpositionError:
+        if "\n" not in text:
+            raise
+        families = _classic(text[: text.rfind("\n") + 1])
+        notice = Notice("page_truncated", "The page breaks off inside its last line, which was left out.")
+    return Exposition(families, openmetrics=False, notices=(notice,))
 
 
 def _classic(text: str) -> tuple[Metric, ...]:
@@ -78,12 +93,6 @@ def _where(text: str) -> str:
 
 def _terminated(text: str) -> str:
     return text.rstrip() + "\n"
-
-
-def _truncation(text: str) -> tuple[Notice, ...]:
-    if not text or text.endswith("\n"):
-        return ()
-    return (Notice("page_truncated", "The page does not end with a newline: its last line may be cut."),)
 
 
 def _one_line(error: Exception) -> str:

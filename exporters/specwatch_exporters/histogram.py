@@ -44,21 +44,26 @@ def quantile(buckets: Mapping[float, float], share: float) -> float | None:
     return lower + (edges[index] - lower) * (rank - below) / inside
 
 
+def limits(buckets: Mapping[float, float], share: float) -> tuple[float, float | None] | None:
+    """Edges of the bucket that holds a quantile; the upper is None beyond the last; None without samples."""
+    edges = sorted(buckets)
+    if len(edges) < 2 or not math.isinf(edges[-1]) or max(buckets.values()) <= 0:
+        return None
+    rank = share * max(buckets.values())
+    index = next(i for i, edge in enumerate(edges) if max(buckets[e] for e in edges[: i + 1]) >= rank)
+    lower = edges[index - 1] if index else 0.0
+    return lower, None if math.isinf(edges[index]) else edges[index]
+
+
 def summarise(buckets: Mapping[float, float], total: float | None, count: float) -> Latency:
     """Count, mean, p50 and p99 of one histogram; `total` is its sum, or None where that cannot be trusted."""
     mean = total / count if total is not None and count > 0 else None
-    finite = [edge for edge in buckets if math.isfinite(edge) and edge > 0]
-    first, last = min(finite, default=None), max(finite, default=None)
-    p50, p99 = (_resolved(buckets, share, first, last) for share in (0.5, 0.99))
-    return Latency(count, mean, p50, p99, first, last)
+    half, tail = limits(buckets, 0.5), limits(buckets, 0.99)
+    return Latency(count, mean, _inside(buckets, 0.5, half), _inside(buckets, 0.99, tail), half, tail)
 
 
-def _resolved(
-    buckets: Mapping[float, float], share: float, first: float | None, last: float | None
-) -> float | None:
-    """A quantile, or None in the first bucket and beyond the last edge, where it would be an invention."""
-    value = quantile(buckets, share)
-    if value is None or first is None or last is None or value <= first:
+def _inside(buckets: Mapping[float, float], share: float, held: tuple[float, float | None] | None) -> float | None:
+    """The interpolated quantile, or None where a bucket has only one edge to interpolate from."""
+    if held is None or held[1] is None or held[0] <= 0.0:
         return None
-    beyond = value == last and buckets[last] < share * max(buckets.values())
-    return None if beyond else value
+    return quantile(buckets, share)

@@ -39,6 +39,7 @@ CODES: dict[str, str] = {
     "line_partial": "A log line is cut; what it still says was used and the rest left out.",
     "lines_not_listed": "The log has more lines of counts than are listed; totals cover all of them.",
     "malformed_page": "The page breaks its own format; the samples were read all the same.",
+    "mixed_engines": "Series of several engines are on one page; one of them was read.",
     "models_differ": "A model is on one of the two pages only; its counts start from zero or end.",
     "ngram_counts_all": "vLLM 0.32 and newer draft at every n-gram step, match or not; acceptance reads lower.",
     "no_engine": "No vLLM, SGLang or TensorRT-LLM series on the page.",

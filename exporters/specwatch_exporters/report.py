@@ -27,27 +27,30 @@ class State(StrEnum):
 class Latency:
     """Summary of one latency histogram, seconds.
 
-    Quantiles interpolate linearly inside a bucket, as PromQL's histogram_quantile does. One that falls into the
-    first bucket is None: all that is known is that it is at most `first_edge`. One beyond the last finite edge is
-    None too: it is more than `last_edge`.
+    Quantiles interpolate linearly inside a bucket, as PromQL's histogram_quantile does. In the first bucket and
+    beyond the last finite edge a quantile is None, and its limits say all that is known.
+
+    Attributes:
+        p50_limits: lower and upper edge of the bucket that holds the median; upper None is unbounded.
+        p99_limits: likewise.
     """
 
     count: float
     mean: float | None
     p50: float | None
     p99: float | None
-    first_edge: float | None = None
-    last_edge: float | None = None
+    p50_limits: tuple[float, float | None] | None = None
+    p99_limits: tuple[float, float | None] | None = None
 
-    def to_json(self) -> dict[str, float | None]:
+    def to_json(self) -> dict[str, Any]:
         """The JSON form."""
         return {
             "count": self.count,
             "mean": self.mean,
             "p50": self.p50,
             "p99": self.p99,
-            "first_edge": self.first_edge,
-            "last_edge": self.last_edge,
+            "p50_limits": self.p50_limits,
+            "p99_limits": self.p99_limits,
         }
 
 

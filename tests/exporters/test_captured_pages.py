@@ -118,7 +118,7 @@ def test_the_rust_frontend_reads_as_the_python_one() -> None:
 
 
 def test_vllm_v0_says_what_its_rate_is_worth() -> None:
-    report = read("from-source/vllm-0.7.3-v0engine-k5.prom")
+    report = read("from-source/vllm-0.7.3-v0engine.prom")
     (model,) = report["models"]
     assert (report["dialect"], model["definition"]) == ("v0", "vllm-v0-any-position")
     assert model["acceptance_rate"] == pytest.approx(0.6142)

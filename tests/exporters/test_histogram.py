@@ -31,7 +31,8 @@ def test_quantile_follows_prometheus(buckets: dict[float, float], share: float, 
 def test_a_quantile_in_the_first_bucket_is_unknown() -> None:
     """133 queue waits of 10 microseconds in buckets from 0.3 s: interpolation would say 150 ms."""
     latency = summarise({0.3: 133, 0.5: 133, INF: 133}, 133 * 1e-5, 133)
-    assert (latency.p50, latency.p99, latency.first_edge) == (None, None, 0.3)
+    assert (latency.p50, latency.p99) == (None, None)
+    assert latency.p50_limits == latency.p99_limits == (0.0, 0.3)
     assert latency.mean == pytest.approx(1e-5)
 
 
@@ -51,3 +52,10 @@ def test_quantile_lies_within_the_edges(rows: list[tuple[float, int]], share: fl
     value = quantile(buckets, share)
     assert (value is None) == (total == 0)
     assert value is None or 0 <= value <= max(edge for edge, _ in rows)
+
+
+def test_a_quantile_beyond_the_last_edge_is_unknown_and_over_it() -> None:
+    latency = summarise({0.3: 4, INF: 10}, 50.0, 10)
+    assert (latency.p50, latency.p50_limits) == (None, (0.3, None))
+    overload = summarise({0.3: 0, 1.0: 0, INF: 10}, 50.0, 10)
+    assert (overload.p99, overload.p99_limits) == (None, (1.0, None))

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from exporters.page_text import codes, positions, read, sample, vllm
+from exporters.page_text import PER_POSITION, codes, positions, read, sample, vllm
 from specwatch_exporters.inspection import Content, InspectionError, inspect
 
 
@@ -226,3 +226,32 @@ def test_true_denominators_are_shown_beside_those_over_all_drafts() -> None:
     (model,) = read(vllm(1000, 1100, 870, more=positions((0, 800), (1, 70)) + drafted))["models"]
     assert model["per_position"] == [0.8, 0.07]
     assert model["per_drafted"] == [0.8, 0.7]
+
+
+def test_a_page_that_breaks_off_inside_its_last_line_loses_that_line_only() -> None:
+    report = read(vllm(10, 30, 15) + 'vllm:num_requests_waiting{model_name="m')
+    assert (report["models"][0]["drafts"], report["models"][0]["waiting"]) == (10, None)
+    assert "page_truncated" in codes(report)
+
+
+@pytest.mark.parametrize("position", ["²", "2000000000", "-1", "x", "1.5"])
+def test_odd_positions_are_left_out(position: str) -> None:
+    line = sample(PER_POSITION, 5, engine="0", position=position)
+    assert read(vllm(10, 30, 15, more=line))["models"][0]["per_position"] == []
+
+
+def test_numbers_that_no_engine_reaches_are_left_out() -> None:
+    report = read(vllm(1, 1e308, 1e308) + vllm(1, 1e308, 1e308, engine="1"))
+    assert (report["models"][0]["draft_tokens"], "bad_value" in codes(report)) == (None, True)
+
+
+def test_long_names_are_cut_and_stay_apart() -> None:
+    page = "".join(vllm(n, n, 0).replace('"m"', f'"{"long" * 100}{n}"') for n in (5, 6))
+    models = read(page)["models"]
+    assert sorted(model["drafts"] for model in models) == [5, 6]
+    assert all(len(model["model"]) <= 256 for model in models)
+
+
+def test_a_page_of_two_engines_says_which_was_read() -> None:
+    report = read(vllm(10, 30, 15) + 'sglang:num_running_reqs{model_name="m"} 4\n')
+    assert (report["engine"], "mixed_engines" in codes(report)) == ("vllm", True)

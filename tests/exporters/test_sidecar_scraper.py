@@ -257,7 +257,7 @@ def test_drained_iterations_are_added_up_and_gaps_are_seen() -> None:
         "sglang-0.5.17-h200/llama-8b-eagle3.prom",
         "from-source/trtllm-main-eagle3-prometheus.prom",
         "from-source/vllm-0.33.0-python-dp2-multiprocess-k3.prom",
-        "from-source/vllm-0.7.3-v0engine-k5.prom",
+        "from-source/vllm-0.7.3-v0engine.prom",
     ],
 )
 def test_everything_exported_is_in_the_catalogue_and_is_valid_openmetrics(name: str) -> None:

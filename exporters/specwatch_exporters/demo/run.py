@@ -45,6 +45,7 @@ def run_demo(engine: str | None = None, seconds: float | None = None, console: C
         sidecar = stack.enter_context(Sidecar(settings))
         watch = Watch(sidecar, settings.engine.display, simulated=stage is not None, total_s=total)
         _loop(watch, stage, total, stop, console)
+    console.print("Stopped; nothing is left running.")
 
 
 def _loop(watch: Watch, stage: Stage | None, total: float | None, stop: Flag, console: Console) -> None:
@@ -55,7 +56,6 @@ def _loop(watch: Watch, stage: Stage | None, total: float | None, stop: Flag, co
                 watch.events += stage.play(watch.elapsed_s)
             show(watch.frame())
             stop.wait(_FRAME_S)
-    console.print("Stopped; nothing is left running.")
 
 
 @contextmanager

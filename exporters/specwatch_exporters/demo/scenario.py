@@ -39,12 +39,15 @@ def staled(rates: Rates, kept: float) -> Rates:
 
 
 def _stale(engine: ReplayThread) -> None:
-    names = SETTINGS.class_names
-    engine.configure(acceptance={name: staled(SETTINGS.rates(name), STALE) for name in names})
+    _set_acceptance(engine, STALE)
 
 
 def _fresh(engine: ReplayThread) -> None:
-    engine.configure(acceptance={})
+    _set_acceptance(engine, 1.0)
+
+
+def _set_acceptance(engine: ReplayThread, kept: float) -> None:
+    engine.configure(acceptance={name: staled(SETTINGS.rates(name), kept) for name in SETTINGS.class_names})
 
 
 ACTS: tuple[Act, ...] = (

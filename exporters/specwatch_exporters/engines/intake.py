@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +18,7 @@ from specwatch_exporters.page import UNKNOWN_MODEL, Key, Page, SeriesId
 
 SUMMED_GAUGES = frozenset({catalog.RUNNING.name, catalog.WAITING.name, catalog.WAITING_BY_REASON.name})
 MAX_LABEL_LENGTH = 256
+MAX_VALUE = 1e18
 _PARTS = ("_bucket", "_sum", "_count")
 
 
@@ -164,7 +166,7 @@ class Intake:
         if target.kind in {"fact", "reading"}:
             self._number(series, target, value)
             return
-        if not math.isfinite(value) or value < 0:
+        if not 0 <= value <= MAX_VALUE:
             self._page.note("bad_value", f"A sample of {sample.name} is {value}; it was left out.")
             return
         if target.kind == "counter" and family_type == "gauge" and not self._accept_gauge(sample.name):
@@ -207,10 +209,10 @@ class Intake:
         rank = labels.get(dialect.rank_label) or "0"
         return SeriesId(
             target.metric,
-            model_name(labels, dialect.model_labels)[:MAX_LABEL_LENGTH],
-            f"{instance}/{rank}"[:MAX_LABEL_LENGTH] if instance else rank[:MAX_LABEL_LENGTH],
-            _extra(labels, target.label)[:MAX_LABEL_LENGTH],
-            ",".join(own)[:MAX_LABEL_LENGTH],
+            shortened(model_name(labels, dialect.model_labels)),
+            shortened(f"{instance}/{rank}" if instance else rank),
+            shortened(_extra(labels, target.label)),
+            shortened(",".join(own)),
         )
 
     def _store(self, kind: str, series: SeriesId, value: float, sample: Sample) -> None:
@@ -264,6 +266,13 @@ def strip_prefixes(names: Iterable[str], prefixes: Sequence[str]) -> dict[str, s
                 stripped[name] = name[len(prefix) :]
                 break
     return stripped
+
+
+def shortened(text: str) -> str:
+    """A label value of bounded length; a checksum keeps long ones apart."""
+    if len(text) <= MAX_LABEL_LENGTH:
+        return text
+    return f"{text[: MAX_LABEL_LENGTH - 9]}~{zlib.crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 def model_name(labels: Mapping[str, str], names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ READERS: tuple[Reader, ...] = (
     TrtllmReader(),
     DynamoFrontendReader(),
 )
+_FAMILIES = frozenset({"sglang", "trtllm", "vllm"})
 ENGINES: tuple[str, ...] = tuple(sorted(reader.engine for reader in READERS))
 
 
@@ -49,10 +50,14 @@ def _choose(names: frozenset[str], engine: str | None, exposition: Exposition) -
         if chosen is None:
             raise ValueError(f"unknown engine {engine!r}; known: {', '.join(ENGINES)}")
         return chosen.read(exposition, names)
-    for reader in READERS:
-        if reader.recognises(names):
-            return reader.read(exposition, names)
-    return _unrecognised(names)
+    fitting = [reader for reader in READERS if reader.recognises(names)]
+    if not fitting:
+        return _unrecognised(names)
+    page = fitting[0].read(exposition, names)
+    others = sorted({reader.engine for reader in fitting[1:] if reader.engine in _FAMILIES - {page.engine}})
+    if others:
+        page.note("mixed_engines", f"The page also has series of {', '.join(others)}; read them with --engine.")
+    return page
 
 
 def _unrecognised(names: frozenset[str]) -> Page:

@@ -144,7 +144,11 @@ def _count_positions(page: Page, drafts: dict[str, tuple[float, float]]) -> None
     """K is the number of positions, unless the drafts had more tokens (the Rust frontend adds positions late)."""
     depths: dict[str, int] = {}
     for series in page.counters:
-        if series.metric == catalog.ACCEPTED_PER_POSITION.name and series.extra.isdigit():
+        if (
+            series.metric == catalog.ACCEPTED_PER_POSITION.name
+            and series.extra.isascii()
+            and series.extra.isdecimal()
+        ):
             depths[series.model] = max(depths.get(series.model, 0), int(series.extra) + 1)
     for model, depth in depths.items():
         steps, tokens = drafts.get(model, (0.0, 0.0))

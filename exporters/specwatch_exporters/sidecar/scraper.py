@@ -81,6 +81,7 @@ class Scraper:
         self._outcomes: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
         self._facts = EngineFacts()
         self._next_probe = 0.0
+        self._restarted = False
         self._last_iteration: int | None = None
         self._lock = threading.Lock()
         self._snapshot = Snapshot(
@@ -108,6 +109,7 @@ class Scraper:
                 LOG.exception("internal error while reading the page")
             return self._failed(began, "internal", f"internal error: {type(error).__name__}; see the log")
         self._succeeded(began, fetched, view, notices)
+        self._probe_if_due(view.kind)
         return True
 
     def _read(self, fetched: Fetched) -> Page:
@@ -136,7 +138,10 @@ class Scraper:
         increase = self._ledger.update(page)
         for series in increase.held:
             page.note("sum_decreased", f"{series.metric} went down without a restart; its mean is unknown.")
-        self._probe_if_due(page, restarted=self._ledger.restarts > restarts)
+        self._restarted = self._ledger.restarts > restarts
+        if self._restarted:
+            LOG.warning("the engine restarted; totals carry on (%d restarts so far)", self._ledger.restarts)
+            self._facts = EngineFacts()
         self._declaration.apply(page, self._facts)
         now = self._clock()
         self._recent.add(now, self._ledger.current)
@@ -155,15 +160,17 @@ class Scraper:
         )
         return view, tuple(sorted(page.notices))
 
-    def _probe_if_due(self, page: Page, *, restarted: bool) -> None:
-        """Ask the engine now and then; what it said holds until it restarts, however its endpoints fail."""
-        if restarted:
-            self._facts = EngineFacts()
-        if restarted or self._clock() >= self._next_probe:
-            facts = self._probe(page.engine or "")
-            answered = facts != EngineFacts()
-            self._facts = facts if answered else self._facts
-            self._next_probe = self._clock() + (PROBE_EVERY_S if answered else PROBE_AGAIN_S)
+    def _probe_if_due(self, kind: str) -> None:
+        """Ask the engine now and then, once its page is published; what it said holds until it restarts."""
+        if not self._restarted and self._clock() < self._next_probe:
+            return
+        facts = self._probe(kind)
+        answered = facts != EngineFacts()
+        self._facts = facts if answered else self._facts
+        self._next_probe = self._clock() + (PROBE_EVERY_S if answered else PROBE_AGAIN_S)
+        before = self.snapshot()
+        if answered and before.engine is not None:
+            self._publish(replace(before, engine=replace(before.engine, facts=facts)))
 
     def _remember(self, now: float, recent: Iterable[ModelReport]) -> None:
         models = list(recent)

@@ -84,6 +84,16 @@ def load(flags: Mapping[str, str | bool | None], environ: Mapping[str, str]) -> 
     return SidecarSettings(engine=engine, **times, **values)
 
 
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Variables that look like settings and are none; Kubernetes sets some beside a Service called specwatch."""
+    known = {option.variable for option in OPTIONS}
+    return sorted(
+        name
+        for name in environ
+        if name.startswith("SPECWATCH_") and name not in known and "_SERVICE_" not in name and "_PORT" not in name
+    )
+
+
 def given_text(
     option: Option, flags: Mapping[str, str | bool | None], environ: Mapping[str, str]
 ) -> tuple[str, str | None]:

@@ -159,10 +159,15 @@ class Status:
                 "draft_model": engine.draft_model,
                 "restarts": engine.restarts,
             },
-            "models": [model.to_json() for model in self.models],
+            "models": [_withdrawn(model) if scrape.stale else model.to_json() for model in self.models],
             "warnings": [{"code": notice.code, "message": notice.message} for notice in self.notices],
             "history": [point._asdict() for point in self.history],
         }
+
+
+def _withdrawn(model: ModelStatus) -> dict[str, Any]:
+    """What is left of a model without a fresh page: its name and that it is stale."""
+    return {"model": model.report.model, "state": State.STALE.value}
 
 
 _LIVELIEST = (State.ACTIVE, State.OFF, State.IDLE, State.UNKNOWN, State.STALE)

@@ -1,0 +1,48 @@
+"""What the plugin needs to know of vLLM's configuration: names for labels, and whether drafts are drafts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from specwatch_exporters.request_labels import UNKNOWN, model_label
+
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """Constants of one engine.
+
+    Attributes:
+        model: the name under which vLLM's own series run: the first served name. Printable and short, as a label.
+        method: speculation method as configured, likewise; `off` without a configuration.
+        speculative_tokens: configured draft tokens per step, or None.
+        drafting: False where the speculative counts mean something else: diffusion models report denoising steps
+            through them (vLLM 0.24 and newer).
+    """
+
+    model: str
+    method: str
+    speculative_tokens: int | None
+    drafting: bool
+
+
+def read_facts(vllm_config: Any) -> EngineFacts:
+    """Read a `VllmConfig`; what is missing is `unknown`, nothing is raised."""
+    model_config = getattr(vllm_config, "model_config", None)
+    speculation = getattr(vllm_config, "speculative_config", None)
+    depth = getattr(speculation, "num_speculative_tokens", None)
+    return EngineFacts(
+        model=model_label(_model_name(model_config)),
+        method=OFF if speculation is None else model_label(str(getattr(speculation, "method", None) or UNKNOWN)),
+        speculative_tokens=depth if isinstance(depth, int) else None,
+        drafting=speculation is not None and not getattr(model_config, "is_diffusion", False),
+    )
+
+
+def _model_name(model_config: Any) -> str:
+    served = getattr(model_config, "served_model_name", None) or getattr(model_config, "model", None)
+    if isinstance(served, list | tuple):
+        served = served[0] if served else None
+    return str(served) if served else UNKNOWN
