@@ -11,6 +11,7 @@ from typing import Final
 
 from specwatch_exporters.metric import Kind, Metric, Source
 from specwatch_exporters.request_catalog import REQUEST_CATALOG
+from specwatch_exporters.vllm_plugin.step_catalog import STEP_CATALOG
 
 __all__ = ["BY_NAME", "CATALOG", "Kind", "Metric", "Source"]
 
@@ -230,6 +231,7 @@ CATALOG: Final[tuple[Metric, ...]] = (
     PAGE_BYTES,
     BUILD_INFO,
     *REQUEST_CATALOG,
+    *STEP_CATALOG,
 )
 
 BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in CATALOG}

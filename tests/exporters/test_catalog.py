@@ -19,6 +19,7 @@ PLAIN = {
     "specwatch_num_speculative_tokens",
     "specwatch_scrape_success",
     "specwatch_scrape_warnings",
+    "specwatch_step_batch_requests",
 }
 
 
