@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine bench-exporter docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy bench-classes classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -46,6 +46,19 @@ test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU
 
 bench-exporter: $(VENV) ## Measure what the scrape sidecar costs
 	$(RUN) tests/bench_exporter.py $(ARGS)
+
+bench-plugin: $(VENV) ## Measure what the plugin costs inside a real vLLM on the CPU
+	$(RUN) tests/engine/setup_vllm.py
+	$(RUN) tests/bench_plugin.py $(ARGS)
+
+bench-proxy: $(VENV) ## Measure the request sidecar beside nginx, vllm-router and LiteLLM
+	$(RUN) tests/bench_proxy/run.py $(ARGS)
+
+bench-classes: $(VENV) ## Measure the traffic classifier
+	$(RUN) tests/bench_classes.py $(ARGS)
+
+classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
+	$(RUN) -m classes_corpus.make_model
 
 docs: $(VENV) ## Write the generated tables into README.md and docs/
 	$(RUN) tests/tools/update_docs.py $(ARGS)

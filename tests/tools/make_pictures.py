@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
+from specwatch_exporters.demo.request_rows import RequestRows
 from specwatch_exporters.demo.scenario import ACTS
 from specwatch_exporters.demo.stage import Stage
 from specwatch_exporters.demo.view import draw
@@ -108,7 +109,8 @@ def main() -> int:
             {"engine": stage.url, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={}
         )
         with Sidecar(settings) as sidecar:
-            watch = Watch(sidecar, settings.engine.display, simulated=True, total_s=TOTAL_S)
+            requests = RequestRows(stage.registry)
+            watch = Watch(sidecar, settings.engine.display, simulated=True, total_s=TOTAL_S, requests=requests)
             print(f"playing {TOTAL_S * SHOT_SHARE:.0f} s of the demonstration, {len(ACTS)} acts", flush=True)
             while watch.elapsed_s < TOTAL_S * SHOT_SHARE:
                 watch.events += stage.play(watch.elapsed_s)

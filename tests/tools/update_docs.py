@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from specwatch_exporters.catalog import CATALOG
 from specwatch_exporters.notices import CODES
-from specwatch_exporters.sidecar.options import OPTIONS
+from specwatch_exporters.proxy.options import OPTIONS as PROXY_OPTIONS
+from specwatch_exporters.sidecar.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md")
+FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md", "docs/proxy.md")
 PART = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
 
 
@@ -33,9 +35,9 @@ def warnings_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def settings_table() -> str:
+def settings_table(options: Sequence[Option]) -> str:
     rows = ["| flag | variable | default | accepted | what it does |", "|---|---|---|---|---|"]
-    for option in OPTIONS:
+    for option in options:
         default = option.default_text or "required"
         rows.append(
             f"| `{option.flag}` | `{option.variable}` | {_cell(default)} | {_cell(option.accepted)} | "
@@ -46,7 +48,8 @@ def settings_table() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "metrics": metrics_table,
-    "settings": settings_table,
+    "proxy-settings": partial(settings_table, PROXY_OPTIONS),
+    "settings": partial(settings_table, OPTIONS),
     "warnings": warnings_table,
 }
 

@@ -18,6 +18,25 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassRow:
+    """One traffic class: acceptance rate and mean length, None when unknown."""
+
+    name: str
+    rate: float | None
+    length: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """Requests in batches up to an edge: mean seconds per token, to the first token and end to end."""
+
+    edge: str
+    token_s: float | None
+    first_s: float | None
+    total_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """One frame.
 
@@ -36,6 +55,8 @@ class Moment:
         token_latency_s: seconds per output token, corrected for multi-token steps, or None.
         lengths: mean acceptance length per scrape, oldest first.
         waiting: requests waiting per scrape, oldest first.
+        classes: acceptance per traffic class, from the request sidecar; empty without one.
+        batches: latency per batch size, likewise.
         events: latest last.
         trouble: why the engine cannot be read now, or empty.
     """
@@ -54,6 +75,8 @@ class Moment:
     token_latency_s: float | None = None
     lengths: tuple[float | None, ...] = ()
     waiting: tuple[float | None, ...] = ()
+    classes: tuple[ClassRow, ...] = ()
+    batches: tuple[BatchRow, ...] = ()
     events: tuple[Event, ...] = ()
     notices: tuple[Notice, ...] = ()
     trouble: str = ""

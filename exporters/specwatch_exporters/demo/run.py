@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 
 from specwatch_exporters.demo.moment import Moment
+from specwatch_exporters.demo.request_rows import RequestRows
 from specwatch_exporters.demo.stage import Stage
 from specwatch_exporters.demo.view import draw, line
 from specwatch_exporters.demo.watch import Watch
@@ -43,7 +44,10 @@ def run_demo(engine: str | None = None, seconds: float | None = None, console: C
         address = engine if stage is None else stage.url
         settings = load({"engine": address, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={})
         sidecar = stack.enter_context(Sidecar(settings))
-        watch = Watch(sidecar, settings.engine.display, simulated=stage is not None, total_s=total)
+        requests = None if stage is None else RequestRows(stage.registry)
+        watch = Watch(
+            sidecar, settings.engine.display, simulated=stage is not None, total_s=total, requests=requests
+        )
         _loop(watch, stage, total, stop, console)
     console.print("Stopped; nothing is left running.")
 

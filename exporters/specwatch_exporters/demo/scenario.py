@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from specwatch_exporters.replay.chain import Rates
-from specwatch_exporters.replay.settings import ReplaySettings
+from specwatch_exporters.replay.settings import PerRequest, ReplaySettings
 from specwatch_exporters.replay.thread import ReplayThread
 
-SETTINGS = ReplaySettings(slots=16, model="llama-3.3-70b")
+SETTINGS = ReplaySettings(slots=16, model="llama-3.3-70b", per_request=PerRequest.SUMMARY, timings=True)
 RATE = 3.9
 """Requests per second: 16 slots serve them while the draft fits, and fall behind once it does not."""
 STALE = 0.45

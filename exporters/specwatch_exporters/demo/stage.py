@@ -1,4 +1,4 @@
-"""The simulated half of the demonstration: replay engine, traffic, and the acts of the scenario."""
+"""The simulated half of the demonstration: replay engine, request sidecar, traffic, the acts of the scenario."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import threading
 from types import TracebackType
 from typing import Self
 
+from prometheus_client import CollectorRegistry
+
 from specwatch_exporters.demo.moment import Event
 from specwatch_exporters.demo.scenario import ACTS, RATE, SETTINGS
 from specwatch_exporters.demo.traffic import Traffic
 from specwatch_exporters.demo.traffic_plan import Lengths, TrafficPlan
+from specwatch_exporters.proxy.run import RequestSidecar
+from specwatch_exporters.proxy.settings import load
 from specwatch_exporters.replay.thread import ReplayThread
 
 
 class Stage:
-    """A replay engine under load; a context manager that leaves nothing running.
+    """A replay engine under load through a request sidecar; a context manager that leaves nothing running.
 
     Args:
         total_s: length of the demonstration; acts happen at shares of it.
@@ -24,6 +28,7 @@ class Stage:
     def __init__(self, total_s: float) -> None:
         self._total_s = total_s
         self._engine = ReplayThread(SETTINGS)
+        self._proxy: RequestSidecar | None = None
         self._pending = list(ACTS)
         self._traffic: Traffic | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -34,6 +39,17 @@ class Stage:
     def url(self) -> str:
         """The engine's address."""
         return self._engine.url
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Metrics of the request sidecar.
+
+        Raises:
+            RuntimeError: before it has started.
+        """
+        if self._proxy is None:
+            raise RuntimeError("the stage has not been entered")
+        return self._proxy.registry
 
     def play(self, elapsed_s: float) -> list[Event]:
         """Apply the acts that are due; returns what happened."""
@@ -46,6 +62,10 @@ class Stage:
 
     def __enter__(self) -> Self:
         self._engine.start()
+        listen = {"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0"}
+        settings = load({"upstream": self.url, "speculation_method": SETTINGS.method, **listen}, environ={})
+        self._proxy = RequestSidecar(settings)
+        self._proxy.start()
         self._thread.start()
         self._ready.wait()
         return self
@@ -56,11 +76,13 @@ class Stage:
         if self._loop is not None and self._traffic is not None:
             self._loop.call_soon_threadsafe(self._traffic.stop)
         self._thread.join()
+        if self._proxy is not None:
+            self._proxy.stop()
         self._engine.stop()
 
     def _make_load(self) -> None:
         plan = TrafficPlan(
-            url=self.url,
+            url=self.url if self._proxy is None else f"http://127.0.0.1:{self._proxy.port}",
             rate=RATE,
             prompt=Lengths(256, sigma=0.4),
             output=Lengths(180, sigma=0.4),

@@ -28,12 +28,15 @@ _EVENTS = 5
 
 
 def draw(moment: Moment) -> RenderableType:
-    """A frame, at most 26 lines high and readable from 80 columns on."""
+    """A frame, about 32 lines high and readable from 80 columns on."""
     parts: list[RenderableType] = [_heading(moment)]
     if moment.trouble:
         parts.append(Text(f"The engine cannot be read: {moment.trouble}", style="bold yellow"))
     if moment.report is not None:
-        parts += [_acceptance(moment, moment.report), _load(moment, moment.report), _history(moment)]
+        parts += [_acceptance(moment, moment.report), _load(moment, moment.report)]
+        if moment.classes or moment.batches:
+            parts.append(_requests(moment))
+        parts.append(_history(moment))
     else:
         parts.append(Text("waiting for two scrapes ...", style="dim"))
     parts.append(_events(moment))
@@ -140,6 +143,27 @@ def _load(moment: Moment, report: ModelReport) -> RenderableType:
             f"[dim]{left}[/]", f"[bold]{left_value}[/]", f"[dim]{right}, mean[/]", f"[bold]{right_value}[/]"
         )
     return Group(Text(""), grid)
+
+
+def _requests(moment: Moment) -> RenderableType:
+    """Per traffic class and per batch size, side by side: what only the request sidecar sees."""
+    grid = Table.grid(padding=(0, 4, 0, 0))
+    classes = _plain_table("traffic class", "acceptance", "length")
+    for row in moment.classes:
+        classes.add_row(row.name, _percent(row.rate), _number(row.length, 2))
+    batches = _plain_table("batch up to", "per token", "first token", "end to end")
+    for batch in moment.batches[-4:]:
+        edge = "over 128" if batch.edge == "+" else batch.edge
+        batches.add_row(edge, _seconds(batch.token_s), _seconds(batch.first_s), _seconds(batch.total_s))
+    grid.add_row(classes, batches)
+    return Group(Text(""), grid)
+
+
+def _plain_table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=True)
+    return table
 
 
 def _history(moment: Moment) -> RenderableType:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from specwatch_exporters import catalog, derived
 from specwatch_exporters.counts import Counts
 from specwatch_exporters.demo.moment import Event, Moment
+from specwatch_exporters.demo.request_rows import RequestRows
 from specwatch_exporters.page import Key
 from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.sidecar.recent import Recent
@@ -28,6 +29,7 @@ class Watch:
         title: what is being watched.
         simulated: True for the replay engine.
         total_s: planned length, or None.
+        requests: what the request sidecar sees, or None without one.
         clock: monotonic seconds.
     """
 
@@ -38,12 +40,14 @@ class Watch:
         *,
         simulated: bool,
         total_s: float | None,
+        requests: RequestRows | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sidecar = sidecar
         self._title = title
         self._simulated = simulated
         self._total_s = total_s
+        self._requests = requests
         self._clock = clock
         self._began = clock()
         self._recent = Recent(WINDOW_S)
@@ -87,6 +91,8 @@ class Watch:
             token_latency_s=derived.token_latency(counts),
             lengths=tuple(self._lengths),
             waiting=tuple(self._waiting),
+            classes=() if self._requests is None else self._requests.classes(),
+            batches=() if self._requests is None else self._requests.batches(),
             events=tuple(self.events),
             notices=snapshot.notices,
             trouble="" if snapshot.success or not snapshot.cause else snapshot.message,
@@ -94,6 +100,8 @@ class Watch:
 
     def _take(self, snapshot: Snapshot, view: EngineView) -> None:
         self._recent.add(snapshot.last_success, view.totals)
+        if self._requests is not None:
+            self._requests.take(snapshot.last_success)
         if snapshot.restarts > self._restarts:
             self._restarts = snapshot.restarts
             self.events.append(Event(self.elapsed_s, "the engine restarted; totals carry on", alarming=True))
