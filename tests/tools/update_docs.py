@@ -22,10 +22,11 @@ PART = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name)
 
 
 def metrics_table() -> str:
-    rows = ["| metric | type | labels | meaning |", "|---|---|---|---|"]
+    rows = ["| metric | from | type | labels | meaning |", "|---|---|---|---|---|"]
     for metric in CATALOG:
         labels = ", ".join(metric.labels) or "none"
-        rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {_cell(metric.help)} |")
+        row = (f"`{metric.name}`", str(metric.source), str(metric.kind), labels, _cell(metric.help))
+        rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows) + "\n"
 
 
