@@ -1,4 +1,4 @@
-"""When steps are counted and published: half a second after the first one that is not there yet."""
+"""When steps are counted and published: one second after the first one that is not there yet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-INTERVAL_S = 0.5
+INTERVAL_S = 1.0
 MAX_STEPS = 250
 
 
