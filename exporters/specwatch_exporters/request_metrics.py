@@ -171,6 +171,15 @@ class RequestMetrics:
             if metric.kind == "counter"
         }
         self._series: dict[SetLabels, RequestSeries] = {}
+        self._children: dict[tuple[str, ...], Counter] = {}
+
+    def _counter(self, metric: Metric, *labels: str) -> Counter:
+        """One series of a counter; remembered, because prometheus_client's look-up costs several times more."""
+        key = (metric.name, *labels)
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = self._counters[metric].labels(*labels)
+        return found
 
     def traffic_class(self, name: str) -> str:
         """The label of a request's class: as it is, or `other`, and counted, when there are too many classes.
@@ -179,7 +188,7 @@ class RequestMetrics:
         """
         label = self._book.admit_class(name)
         if label is None:
-            self._counters[request_catalog.FOLDED].labels("class").inc()
+            self._counter(request_catalog.FOLDED, "class").inc()
             return OTHER
         return label
 
@@ -197,7 +206,7 @@ class RequestMetrics:
         if found is None:
             admitted = self._book.admit_set(wanted)
             if admitted != wanted:
-                self._counters[request_catalog.FOLDED].labels("series").inc()
+                self._counter(request_catalog.FOLDED, "series").inc()
             found = self._series.get(admitted)
             if found is None:
                 found = self._series[admitted] = RequestSeries(self._histograms, admitted)
@@ -213,7 +222,7 @@ class RequestMetrics:
             (request_catalog.ACCEPTED_TOKENS, tally.accepted_tokens),
         ):
             if value is not None:
-                self._counters[metric].labels(*labels).inc(value)
+                self._counter(metric, *labels).inc(value)
         self._add_positions(request_catalog.ACCEPTED_PER_POSITION, labels, tally.accepted_per_position)
         self._add_positions(request_catalog.DRAFTED_PER_POSITION, labels, counts.drafted_per_position)
 
@@ -221,32 +230,32 @@ class RequestMetrics:
         for position, value in enumerate(values[:MAX_POSITIONS]):
             if value is None:
                 continue
-            self._counters[metric].labels(*labels, str(position)).inc(value)
+            self._counter(metric, *labels, str(position)).inc(value)
 
     def token_counts(self, model: str, traffic_class: str, prompt: int | None, output: int | None) -> None:
         """Add a finished request's tokens; None is unknown."""
         labels = self._group(model, traffic_class)
         if prompt is not None:
-            self._counters[request_catalog.PROMPT_TOKENS].labels(*labels).inc(prompt)
+            self._counter(request_catalog.PROMPT_TOKENS, *labels).inc(prompt)
         if output is not None:
-            self._counters[request_catalog.OUTPUT_TOKENS].labels(*labels).inc(output)
+            self._counter(request_catalog.OUTPUT_TOKENS, *labels).inc(output)
 
     def finished(self, model: str, traffic_class: str, outcome: Outcome, count: int = 1) -> None:
         """A request, or several, have ended."""
         labels = self._group(model, traffic_class)
-        self._counters[request_catalog.FINISHED].labels(*labels, outcome.value).inc(count)
+        self._counter(request_catalog.FINISHED, *labels, outcome.value).inc(count)
 
     def without_record(self, model: str, traffic_class: str) -> None:
         """A request was answered in full, and the answer says nothing about speculation."""
-        self._counters[request_catalog.WITHOUT_RECORD].labels(*self._group(model, traffic_class)).inc()
+        self._counter(request_catalog.WITHOUT_RECORD, *self._group(model, traffic_class)).inc()
 
     def unread(self, reason: str) -> None:
         """A body could not be read, or not whole; the reason is one of `UNREAD_REASONS`."""
-        self._counters[request_catalog.UNREAD].labels(reason).inc()
+        self._counter(request_catalog.UNREAD, reason).inc()
 
     def body_bytes(self, direction: str, count: int) -> None:
         """Bytes of bodies were passed on: `request` or `response`."""
-        self._counters[request_catalog.BODY_BYTES].labels(direction).inc(count)
+        self._counter(request_catalog.BODY_BYTES, direction).inc(count)
 
     def _group(self, model: str, traffic_class: str) -> tuple[str, str]:
         labels = self._book.admit_group(GroupLabels(model, traffic_class, UNKNOWN))

@@ -189,7 +189,7 @@ def test_series_stay_under_the_stated_bound(models: int, classes: int, methods: 
     saturate(metrics, models, classes, methods)
     bound = series_bound(RequestLimits())
     assert len(samples(registry)) <= bound
-    stated = re.search(r"at most ([\d,]+) series", DOCS.read_text())
+    stated = re.search(r"At most ([\d,]+) series", DOCS.read_text())
     assert stated is not None, "docs/proxy.md states no bound"
     assert int(stated[1].replace(",", "")) >= bound
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from specwatch_exporters.classes.classifier import Classifier
 from specwatch_exporters.proxy.class_rules import Rule, Traits, key_digest
-from specwatch_exporters.proxy.http_head import RequestHead, value
+from specwatch_exporters.proxy.http_head import RequestHead
 from specwatch_exporters.proxy.request_reading import RequestFacts
 from specwatch_exporters.request_labels import class_label
 
@@ -63,7 +63,7 @@ class ClassChoice:
         then(known or DEFAULT_CLASS)
 
     def _by_header(self, head: RequestHead) -> str | None:
-        given = value(head.headers, CLASS_HEADER)
+        given = head.headers.get(CLASS_HEADER)
         return None if given is None else class_label(given.decode("latin-1")) or None
 
     def _by_rule(self, head: RequestHead, facts: RequestFacts) -> str | None:
@@ -71,7 +71,7 @@ class ClassChoice:
             return None
         digest = None
         if self._needs_key:
-            digest = key_digest(value(head.headers, b"authorization"), value(head.headers, b"x-api-key"))
+            digest = key_digest(head.headers.get(b"authorization"), head.headers.get(b"x-api-key"))
         traits = Traits(head.path, facts.model, facts.lora, digest)
         return next((rule.traffic_class for rule in self._rules if rule.fits(traits)), None)
 

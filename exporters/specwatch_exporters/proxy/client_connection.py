@@ -35,6 +35,9 @@ class ClientConnection(asyncio.Protocol):
 
     Args:
         register: see `ClientRegister`.
+
+    Attributes:
+        full: whether the client is behind: it reads more slowly than it is written to.
     """
 
     def __init__(self, register: ClientRegister) -> None:
@@ -45,7 +48,9 @@ class ClientConnection(asyncio.Protocol):
         self._refusal: Refusal | None = None
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._idle_since: float | None = None
         self._holds: set[str] = set()
+        self.full = False
         self._closing = False
 
     # From asyncio.
@@ -54,7 +59,7 @@ class ClientConnection(asyncio.Protocol):
         """Remember the transport and wait for a request."""
         self._transport = cast("asyncio.Transport", transport)
         self._register.client_joined(self)
-        self._set_timer(self._register.limits.idle_s)
+        self._rest()
 
     def data_received(self, data: bytes) -> None:
         """Parse; while the connection is closing, what comes is thrown away."""
@@ -79,11 +84,13 @@ class ClientConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client is behind."""
+        self.full = True
         if self._queue:
             self._queue[0].client_full()
 
     def resume_writing(self) -> None:
         """The client has caught up."""
+        self.full = False
         if self._queue:
             self._queue[0].client_drained()
 
@@ -91,7 +98,9 @@ class ClientConnection(asyncio.Protocol):
 
     def request_head(self, head: RequestHead) -> None:
         """A request begins."""
-        self._set_timer(None)
+        self._idle_since = None
+        if len(self._queue) >= self._register.limits.pipelined:
+            raise RefusedError(Refusal.PIPELINE)
         exchange = Exchange(head, self, self._register)
         self._receiving = exchange
         self._queue.append(exchange)
@@ -141,7 +150,7 @@ class ClientConnection(asyncio.Protocol):
         elif self._refusal is not None:
             self._answer_and_close(self._refusal)
         else:
-            self._set_timer(self._register.limits.idle_s)
+            self._rest()
         if len(self._queue) < 2:
             self.release_reading("queue")
 
@@ -198,6 +207,24 @@ class ClientConnection(asyncio.Protocol):
         else:
             self._transport.close()
             self._set_timer(_FLUSH_S)
+
+    def _rest(self) -> None:
+        """Wait for the next request; one timer runs on from request to request, for making one each time costs."""
+        loop = asyncio.get_running_loop()
+        self._idle_since = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(self._register.limits.idle_s, self._check_rest)
+
+    def _check_rest(self) -> None:
+        self._timer = None
+        if self._idle_since is None or self._closing:
+            return
+        loop = asyncio.get_running_loop()
+        left = self._idle_since + self._register.limits.idle_s - loop.time()
+        if left > 0:
+            self._timer = loop.call_later(left, self._check_rest)
+        else:
+            self._close(linger=False)
 
     def _set_timer(self, seconds: float | None) -> None:
         """Close after so many seconds; None for never."""

@@ -41,6 +41,9 @@ class EngineConnection(asyncio.Protocol):
 
     Args:
         keeper: is told when the connection is gone.
+
+    Attributes:
+        rests_since: the loop's time at the end of the last exchange.
     """
 
     def __init__(self, keeper: ConnectionKeeper) -> None:
@@ -48,7 +51,7 @@ class EngineConnection(asyncio.Protocol):
         self._user: EngineUser | None = None
         self._parser: ResponseParser | None = None
         self._transport: asyncio.Transport | None = None
-        self._expiry: asyncio.TimerHandle | None = None
+        self.rests_since = 0.0
 
     @property
     def usable(self) -> bool:
@@ -75,18 +78,14 @@ class EngineConnection(asyncio.Protocol):
 
     def begin(self, user: EngineUser, method: bytes) -> None:
         """Take the connection for one exchange."""
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
         self._user = user
         self._parser = ResponseParser(method, self._keeper.limits)
 
     def rest(self) -> None:
-        """The exchange is over: wait for the next one, for a while."""
+        """The exchange is over: wait for the next one."""
         self._user = self._parser = None
         self.resume_reading()
-        loop = asyncio.get_running_loop()
-        self._expiry = loop.call_later(self._keeper.limits.engine_idle_s, self.abort)
+        self.rests_since = asyncio.get_running_loop().time()
 
     def write(self, data: bytes) -> None:
         """Send bytes; what cannot be sent is dropped, and the loss is told through `engine_lost`."""
@@ -134,8 +133,6 @@ class EngineConnection(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Tell whoever is left (asyncio)."""
-        if self._expiry is not None:
-            self._expiry.cancel()
         self._transport = None
         self._keeper.forget(self)
         user, self._user = self._user, None

@@ -53,6 +53,7 @@ class EnginePool:
         self._idle: list[EngineConnection] = []
         self._all: set[EngineConnection] = set()
         self._empty = asyncio.Event()
+        self._reaper: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
 
     @property
@@ -76,6 +77,8 @@ class EnginePool:
         """Take a connection back behind a complete response."""
         connection.rest()
         self._idle.append(connection)
+        if self._reaper is None:
+            self._reaper = asyncio.get_running_loop().call_later(self.limits.engine_idle_s, self._reap)
 
     def forget(self, connection: EngineConnection) -> None:
         """A connection is gone."""
@@ -85,8 +88,21 @@ class EnginePool:
         if connection in self._idle:
             self._idle.remove(connection)
 
+    def _reap(self) -> None:
+        """Close what has rested for too long; the longest rest is the first in the list."""
+        self._reaper = None
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - self.limits.engine_idle_s
+        while self._idle and self._idle[0].rests_since <= oldest:
+            self._idle.pop(0).abort()
+        if self._idle:
+            left = self._idle[0].rests_since - oldest
+            self._reaper = loop.call_later(left, self._reap)
+
     async def close(self) -> None:
         """Close every connection, wait for those being made."""
+        if self._reaper is not None:
+            self._reaper.cancel()
         for task in tuple(self._connecting):
             task.cancel()
         await asyncio.gather(*self._connecting, return_exceptions=True)

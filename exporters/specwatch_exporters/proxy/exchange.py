@@ -8,6 +8,7 @@ from specwatch_exporters.proxy.engine_connection import EngineConnection
 from specwatch_exporters.proxy.http_head import (
     Framing,
     Header,
+    Headers,
     RequestHead,
     ResponseHead,
     chunk,
@@ -15,7 +16,6 @@ from specwatch_exporters.proxy.http_head import (
     last_chunk,
     request_bytes,
     response_bytes,
-    value,
     without,
 )
 from specwatch_exporters.proxy.own_answers import Refusal, refusal_bytes
@@ -69,7 +69,7 @@ class Exchange:
             self._passage.pool.request(self)
         elif self._request_over:
             self._send_rewritten()
-        elif value(self._head.headers, b"expect") is not None and self._head.version == "1.1":
+        elif self._head.headers.get(b"expect") is not None and self._head.version == "1.1":
             self._client.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def request_body(self, data: bytes) -> None:
@@ -136,6 +136,8 @@ class Exchange:
         self._held_size = 0
         connection.write(b"".join(parts))
         self._client.release_reading("held")
+        if self._client.full:  # with an earlier answer on the same connection
+            connection.pause_reading()
 
     def engine_unreachable(self, refusal: Refusal) -> None:
         """There is no connection to be had."""
@@ -213,9 +215,8 @@ class Exchange:
         head = self._head
         if self._rewriter is None:
             return head
-        return RequestHead(
-            head.method, head.target, head.version, without(head.headers, b"expect"), head.keep_alive
-        )
+        headers = Headers(without(head.headers.pairs, b"expect"))
+        return RequestHead(head.method, head.target, head.version, headers, head.keep_alive)
 
     def _framed(self, data: bytes) -> bytes:
         return chunk(data) if self._framing is Framing.CHUNKED else data

@@ -40,6 +40,26 @@ class Framing(Enum):
     CLOSE = "close"
 
 
+class Headers:
+    """Fields of a head, in order and as they were written.
+
+    Args:
+        pairs: names and values.
+    """
+
+    __slots__ = ("_first", "pairs")
+
+    def __init__(self, pairs: Sequence[Header] = ()) -> None:
+        self.pairs = pairs
+        self._first: dict[bytes, bytes] | None = None
+
+    def get(self, name: bytes) -> bytes | None:
+        """The first value of a field, by its lower-case name."""
+        if self._first is None:
+            self._first = {key.lower(): content for key, content in reversed(self.pairs)}
+        return self._first.get(name)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestHead:
     """Head of a request as the client sent it.
@@ -55,7 +75,7 @@ class RequestHead:
     method: bytes
     target: bytes
     version: str
-    headers: Sequence[Header]
+    headers: Headers
     keep_alive: bool
 
     @property
@@ -66,14 +86,14 @@ class RequestHead:
     @property
     def framing(self) -> Framing:
         """Framing of the request's body: none, a length, or chunks."""
-        if value(self.headers, _CODING) is not None:
+        if self.headers.get(_CODING) is not None:
             return Framing.CHUNKED
-        return Framing.LENGTH if int(value(self.headers, _LENGTH) or 0) else Framing.NONE
+        return Framing.LENGTH if self.length else Framing.NONE
 
     @property
     def length(self) -> int | None:
         """Declared length of the body in bytes, or None."""
-        declared = value(self.headers, _LENGTH)
+        declared = self.headers.get(_LENGTH)
         return None if declared is None else int(declared)
 
 
@@ -89,7 +109,7 @@ class ResponseHead:
 
     status: int
     reason: bytes
-    headers: Sequence[Header]
+    headers: Headers
 
     def has_body(self, method: bytes) -> bool:
         """Whether a body may follow in answer to a method."""
@@ -98,14 +118,9 @@ class ResponseHead:
     @property
     def framing(self) -> Framing:
         """Framing of the body, if there may be one."""
-        if value(self.headers, _CODING) is not None:
+        if self.headers.get(_CODING) is not None:
             return Framing.CHUNKED
-        return Framing.CLOSE if value(self.headers, _LENGTH) is None else Framing.LENGTH
-
-
-def value(headers: Iterable[Header], name: bytes) -> bytes | None:
-    """The first value of a field, by its lower-case name."""
-    return next((content for key, content in headers if key.lower() == name), None)
+        return Framing.CLOSE if self.headers.get(_LENGTH) is None else Framing.LENGTH
 
 
 def origin_form(target: bytes) -> bytes:
@@ -117,16 +132,14 @@ def origin_form(target: bytes) -> bytes:
     return rest if rest.startswith(b"/") else b"/" + rest
 
 
-def end_to_end(headers: Sequence[Header]) -> list[Header]:
-    """The headers without those of one hop: the known ones, and those that `Connection` names."""
-    named = {
-        token.strip().lower()
-        for key, content in headers
-        if key.lower() == b"connection"
-        for token in content.split(b",")
-    }
-    dropped = _ONE_HOP | (named - _PROTECTED)
-    return [header for header in headers if header[0].lower() not in dropped]
+def end_to_end(headers: Headers) -> list[Header]:
+    """The fields without those of one hop: the known ones, and those that `Connection` names."""
+    dropped = _ONE_HOP
+    if headers.get(b"connection") is not None:
+        lines = (content for key, content in headers.pairs if key.lower() == b"connection")
+        named = {token.strip().lower() for content in lines for token in content.split(b",")}
+        dropped = _ONE_HOP | (named - _PROTECTED)
+    return [header for header in headers.pairs if header[0].lower() not in dropped]
 
 
 def without(headers: Iterable[Header], name: bytes) -> list[Header]:
@@ -150,7 +163,7 @@ def request_bytes(head: RequestHead, prefix: bytes, host: bytes | None, length: 
         headers = [*without(headers, _LENGTH), (b"Content-Length", b"%d" % length)]
     elif head.framing is Framing.CHUNKED:
         headers.append(_CHUNKED)
-    if b"trailers" in (value(head.headers, b"te") or b"").lower():
+    if b"trailers" in (head.headers.get(b"te") or b"").lower():
         headers += [(b"TE", b"trailers"), (b"Connection", b"TE")]
     target = origin_form(head.target)
     return _serialise(head.method + b" " + (prefix + target if target != b"*" else target) + b" HTTP/1.1", headers)

@@ -10,6 +10,7 @@ from typing import Final
 from specwatch_exporters.proxy.batch_meter import BatchMeter
 from specwatch_exporters.proxy.class_choice import ClassChoice
 from specwatch_exporters.proxy.in_flight import InFlight
+from specwatch_exporters.proxy.read_later import ReadLater
 from specwatch_exporters.request_labels import UNKNOWN, model_label
 from specwatch_exporters.request_metrics import RequestMetrics
 
@@ -30,6 +31,7 @@ class Observer:
         model: label for answers that name no model.
         read_limit: bytes of a body that is read whole.
         batch: how many requests generate now.
+        later: lets the reading of chunks wait, or None to read at once.
     """
 
     metrics: RequestMetrics
@@ -40,6 +42,7 @@ class Observer:
     model: str = UNKNOWN
     read_limit: int = 1024 * 1024
     batch: BatchMeter = field(default_factory=BatchMeter)
+    later: ReadLater | None = None
     _verified: set[str] = field(default_factory=set)
     _warned: bool = False
 

@@ -16,6 +16,7 @@ class Refusal(Enum):
     METHOD = (405, "The sidecar passes requests on to one engine; CONNECT is not served.")
     BODY_TOO_LARGE = (413, "The body is larger than the sidecar's limit.")
     TARGET_TOO_LONG = (414, "The request target is longer than the sidecar's limit.")
+    PIPELINE = (429, "Too many requests wait on this connection.")
     HEAD_TOO_LARGE = (431, "The head is larger than the sidecar's limit.")
     CODING = (501, "Transfer codings other than chunked are not passed on.")
     UNREACHABLE = (502, "The engine cannot be reached.")

@@ -65,6 +65,10 @@ class Rewriter(Protocol):
 class ClientSide(Protocol):
     """The client's connection, as an exchange sees it."""
 
+    @property
+    def full(self) -> bool:
+        """Whether the client is behind."""
+
     def write(self, data: bytes) -> None:
         """Send bytes."""
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import httptools
 
-from specwatch_exporters.proxy.http_head import Header, RequestHead, value
+from specwatch_exporters.proxy.http_head import Header, Headers, RequestHead
 from specwatch_exporters.proxy.own_answers import Refusal
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 
@@ -137,7 +137,8 @@ class RequestParser:
             self._refuse(Refusal.METHOD)
         if version not in _VERSIONS:
             self._refuse(Refusal.MALFORMED)
-        coding = value(self._headers, b"transfer-encoding")
+        headers = Headers(self._headers)
+        coding = headers.get(b"transfer-encoding")
         if coding is not None and coding.lower() != b"chunked":
             self._refuse(Refusal.CODING)
         self._in_head = False
@@ -147,7 +148,7 @@ class RequestParser:
             self._upgrading = True
             return
         keep_alive = self._parser.should_keep_alive()
-        self._sink.request_head(RequestHead(method, self._target, version, self._headers, keep_alive))
+        self._sink.request_head(RequestHead(method, self._target, version, headers, keep_alive))
 
     def on_body(self, data: bytes) -> None:
         """A part of the body (llhttp)."""

@@ -7,7 +7,7 @@ from typing import Final
 from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.batch_meter import Mark
-from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead, value
+from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.parties import Ending
 from specwatch_exporters.proxy.recording import Recording
@@ -67,13 +67,21 @@ class RequestWatch:
         if 200 <= head.status < 300:
             self._reading = read_response(self._api, head.headers, self._observer.read_limit)
 
-    def response_body(self, data: bytes) -> None:
-        """Text may have come."""
-        chunks = self._reading.feed(data)
-        if chunks:
-            now = self._observer.clock()
-            for choice, chunk in chunks.items():
-                self._chunk(choice, chunk, now)
+    @property
+    def has_text(self) -> bool:
+        """Whether the first text has come; until then it is waited for, and reading must not be put off."""
+        return bool(self._last)
+
+    def response_body(self, data: bytes, now: float, batch: int) -> None:
+        """Text may have come.
+
+        Args:
+            data: bytes of the body, in order.
+            now: when they came.
+            batch: how many requests were generating then.
+        """
+        for choice, chunk in self._reading.feed(data).items():
+            self._chunk(choice, chunk, now, batch)
 
     def ended(self, ending: Ending) -> None:
         """It is over."""
@@ -123,7 +131,7 @@ class RequestWatch:
         facts: RequestFacts | None = None
         if self._body_size > self._observer.read_limit:
             problem, facts = "request_too_large", glance(whole)
-        elif value(self._head.headers, b"content-encoding") is not None:
+        elif self._head.headers.get(b"content-encoding") is not None:
             problem = "request_encoding"
         else:
             facts = read_request(self._api, whole)
@@ -139,18 +147,19 @@ class RequestWatch:
 
     # The answer.
 
-    def _chunk(self, choice: int, chunk: Chunk, now: float) -> None:
+    def _chunk(self, choice: int, chunk: Chunk, now: float, batch: int) -> None:
         last = self._last.get(choice)
         if last is None:
             if not self._last:
                 self._first_text(now)
+                batch = max(batch, self._facts.choices)
             if len(self._last) < _MAX_CHOICES:
                 self._last[choice] = now
-                label = batch_label(self._observer.batch.size)
+                label = batch_label(batch)
                 self._recording.with_first(label, self._tally.first(chunk, label))
             return
         self._last[choice] = now
-        label = batch_label(self._observer.batch.size)
+        label = batch_label(batch)
         self._tally.more(chunk, now - last, label)
         self._recording.chunk(label, now - last, chunk.tokens)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import httptools
 
-from specwatch_exporters.proxy.http_head import Framing, Header, ResponseHead, value
+from specwatch_exporters.proxy.http_head import Framing, Header, Headers, ResponseHead
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 
 
@@ -115,12 +115,13 @@ class ResponseParser:
     def on_headers_complete(self) -> None:
         """The head is complete (llhttp)."""
         status = self._parser.get_status_code()
-        coding = value(self._headers, b"transfer-encoding")
+        headers = Headers(self._headers)
+        coding = headers.get(b"transfer-encoding")
         if status == 101:
             self._fail("it switches protocols unasked")
         if coding is not None and coding.lower() != b"chunked":
             self._fail("a transfer coding other than chunked")
-        head = ResponseHead(status, self._reason, self._headers)
+        head = ResponseHead(status, self._reason, headers)
         self._in_head = False
         self._unfinished = 0
         self._size = self._fields = 0

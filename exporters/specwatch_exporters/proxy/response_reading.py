@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -11,7 +10,7 @@ from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.bodies.response import record_from_json
 from specwatch_exporters.bodies.sse import DONE, SseDecoder, SseOverflowError
 from specwatch_exporters.proxy.api_paths import Api
-from specwatch_exporters.proxy.http_head import Header, value
+from specwatch_exporters.proxy.http_head import Headers
 from specwatch_exporters.proxy.inflate import STEP, InflateError, Inflater, inflater
 from specwatch_exporters.proxy.stream_events import stream_events
 
@@ -65,7 +64,7 @@ class Reading(Protocol):
         """What the response says about tokens, times and speculation."""
 
 
-def read_response(api: Api, headers: Sequence[Header], limit: int) -> Reading:
+def read_response(api: Api, headers: Headers, limit: int) -> Reading:
     """The reading of a response with these headers.
 
     Args:
@@ -73,10 +72,10 @@ def read_response(api: Api, headers: Sequence[Header], limit: int) -> Reading:
         headers: of the response.
         limit: bytes of a body that does not come in events; a larger one is not read.
     """
-    kind = (value(headers, b"content-type") or b"").partition(b";")[0].strip().lower()
+    kind = (headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
     streamed = kind == b"text/event-stream"
     try:
-        inflate = inflater(value(headers, b"content-encoding"), STEP if streamed else limit)
+        inflate = inflater(headers.get(b"content-encoding"), STEP if streamed else limit)
     except InflateError:
         return Unread("encoding", streamed=streamed)
     if streamed:

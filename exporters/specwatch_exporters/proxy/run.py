@@ -22,6 +22,7 @@ from specwatch_exporters.proxy.event_loop import new_event_loop
 from specwatch_exporters.proxy.in_flight import InFlight
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
+from specwatch_exporters.proxy.read_later import ReadLater
 from specwatch_exporters.proxy.service import ProxyService
 from specwatch_exporters.proxy.settings import ProxySettings
 from specwatch_exporters.request_labels import UNKNOWN, RequestLimits, model_label
@@ -105,7 +106,6 @@ class RequestSidecar:
         if loop is not None and stopping is not None and thread is not None and thread.is_alive():
             loop.call_soon_threadsafe(stopping.set)
             thread.join()
-        self._executor.shutdown(cancel_futures=True)
         if self._admin is not None:
             self._admin.close()
 
@@ -130,6 +130,8 @@ class RequestSidecar:
         if self._stopping is not None:
             await self._stopping.wait()
         await self.service.stop(self._settings.drain_s)
+        self._executor.shutdown(cancel_futures=True)  # while the loop still takes its answers
+        await asyncio.sleep(0)
 
     def _new_observer(self, limits: ProxyLimits, clock: Callable[[], float]) -> Observer:
         settings = self._settings
@@ -148,6 +150,7 @@ class RequestSidecar:
             speculation=settings.speculation_method or UNKNOWN,
             model=model_label(settings.model),
             read_limit=limits.read_bytes,
+            later=ReadLater(),
         )
 
     def _new_service(self, limits: ProxyLimits) -> ProxyService:

@@ -12,7 +12,7 @@ import re
 from typing import Any, Final
 
 from specwatch_exporters.bodies.fields import mapping
-from specwatch_exporters.proxy.http_head import ResponseHead, value
+from specwatch_exporters.proxy.http_head import ResponseHead
 
 _OBJECT: Final = re.compile(rb"\s*\{\s*(?=\")")
 _ASK: Final = b'"stream_options":{"include_usage":true},'
@@ -48,8 +48,8 @@ class UsageRequest:
 
     def response_filter(self, head: ResponseHead) -> UsageFilter | None:
         """What takes the extra event out; None if nothing was asked or the answer cannot be read."""
-        kind = (value(head.headers, b"content-type") or b"").partition(b";")[0].strip().lower()
-        readable = kind == b"text/event-stream" and value(head.headers, b"content-encoding") is None
+        kind = (head.headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
+        readable = kind == b"text/event-stream" and head.headers.get(b"content-encoding") is None
         return UsageFilter() if self._asked and readable else None
 
 

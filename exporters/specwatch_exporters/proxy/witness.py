@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from specwatch_exporters.proxy.http_head import ResponseHead
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.parties import Ending
 from specwatch_exporters.proxy.request_watch import RequestWatch
+
+_KEPT_LIMIT: Final = 256 * 1024
 
 
 class GuardedWatch:
@@ -23,6 +26,8 @@ class GuardedWatch:
         self._watch = watch
         self._sent = 0
         self._returned = 0
+        self._kept: list[tuple[bytes, float, int]] = []
+        self._kept_size = 0
 
     def request_body(self, data: bytes) -> None:
         """See `Witness`."""
@@ -43,13 +48,35 @@ class GuardedWatch:
     def response_body(self, data: bytes) -> None:
         """See `Witness`."""
         self._returned += len(data)
-        if self._watch is not None:
-            self._try(self._watch.response_body, data)
+        watch, observer = self._watch, self._observer
+        if watch is None:
+            return
+        if observer.later is None or not watch.has_text:
+            self._try(watch.response_body, data, observer.clock(), observer.batch.size)
+            return
+        self._kept.append((data, observer.clock(), observer.batch.size))
+        self._kept_size += len(data)
+        if self._kept_size > _KEPT_LIMIT:
+            self.read_kept()
+        else:
+            observer.later.add(self)
+
+    def read_kept(self) -> int:
+        """Read the chunks that waited; returns how many there were."""
+        kept, self._kept, self._kept_size = self._kept, [], 0
+        for chunk in kept:
+            if self._watch is not None:
+                self._try(self._watch.response_body, *chunk)
+        return len(kept)
 
     def ended(self, ending: Ending) -> None:
         """See `Witness`."""
         self._observer.metrics.body_bytes("request", self._sent)
         self._observer.metrics.body_bytes("response", self._returned)
+        if self._kept:
+            self.read_kept()
+        if self._observer.later is not None:
+            self._observer.later.drop(self)
         if self._watch is not None:
             self._try(self._watch.ended, ending)
 

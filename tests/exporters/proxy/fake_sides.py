@@ -12,7 +12,7 @@ from specwatch_exporters.proxy.class_choice import ClassChoice
 from specwatch_exporters.proxy.client_connection import ClientConnection
 from specwatch_exporters.proxy.engine_connection import EngineConnection
 from specwatch_exporters.proxy.engine_pool import EngineTarget
-from specwatch_exporters.proxy.http_head import RequestHead, origin_form
+from specwatch_exporters.proxy.http_head import Headers, RequestHead, origin_form
 from specwatch_exporters.proxy.in_flight import InFlight
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
@@ -29,6 +29,7 @@ class FakeTransport(asyncio.Transport):
         super().__init__()
         self.written = b""
         self.closed = False
+        self.paused = False
 
     def write(self, data: Any) -> None:
         self.written += data
@@ -43,10 +44,10 @@ class FakeTransport(asyncio.Transport):
         self.closed = True
 
     def pause_reading(self) -> None:
-        """Reading is up to the test."""
+        self.paused = True
 
     def resume_reading(self) -> None:
-        """Likewise."""
+        self.paused = False
 
 
 class FakeEngine:
@@ -92,6 +93,9 @@ class FakeLoopTimers:
     def call_later(self, *_: object) -> FakeLoopTimers:
         return self
 
+    def time(self) -> float:
+        return 0.0
+
     def cancel(self) -> None:
         """It would not have fired."""
 
@@ -129,7 +133,7 @@ class Wiring:
         return self.now
 
     def watch(self, api: Api) -> GuardedWatch:
-        head = RequestHead(b"POST", api.value.encode(), "1.1", [], keep_alive=True)
+        head = RequestHead(b"POST", api.value.encode(), "1.1", Headers(), keep_alive=True)
         return GuardedWatch(self.observer, RequestWatch(api, head, self.observer))
 
     def unread(self, reason: str) -> float:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from exporters.proxy.fake_sides import Wiring
 from exporters.proxy.proxy_rig import (
     CHAT,
     ask,
@@ -185,6 +186,18 @@ def test_a_slow_client_holds_the_engine_back() -> None:
         _settled(sent)
         assert sum(sent) < size // 2, "the sidecar took in what its client does not read"
         assert len(body_of(read_all(sock))) == size
+
+
+def test_a_client_that_is_behind_holds_the_next_answer_back_too() -> None:
+    ask_twice = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
+    with Wiring() as wiring:
+        wiring.client.data_received(ask_twice)
+        wiring.client.pause_writing()
+        assert wiring.engines[0].transport.paused
+        wiring.engines[0].connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+        assert wiring.engines[1].transport.paused
+        wiring.client.resume_writing()
+        assert not wiring.engines[1].transport.paused
 
 
 def test_a_slow_engine_holds_the_client_back() -> None:

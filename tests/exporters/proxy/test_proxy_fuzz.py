@@ -12,7 +12,7 @@ from exporters.proxy.fake_sides import Wiring
 from exporters.proxy.proxy_rig import PATIENCE_S, PATIENT, before, connection, eventually, request
 from exporters.raw_server import answer
 from specwatch_exporters.proxy.api_paths import Api
-from specwatch_exporters.proxy.http_head import ResponseHead
+from specwatch_exporters.proxy.http_head import Headers, ResponseHead
 from specwatch_exporters.proxy.parties import Ending
 from specwatch_exporters.proxy.response_parser import AnswerError, ResponseParser
 from specwatch_exporters.proxy.response_reading import read_response
@@ -251,7 +251,7 @@ def test_any_events_are_read_without_a_failure(api: Api, found: list[Any], tail:
     watch = wiring.watch(api)
     watch.request_body(json.dumps(found).encode())
     watch.request_end()
-    watch.response_head(ResponseHead(200, b"OK", [(b"Content-Type", b"text/event-stream")]))
+    watch.response_head(ResponseHead(200, b"OK", Headers([(b"Content-Type", b"text/event-stream")])))
     for one in found:
         watch.response_body(b"data: " + json.dumps(one).encode() + b"\n\n")
     watch.response_body(tail)
@@ -266,7 +266,7 @@ def test_any_events_are_read_without_a_failure(api: Api, found: list[Any], tail:
 def test_any_body_is_read_without_a_failure(api: Api, found: Any) -> None:
     wiring = Wiring()
     watch = wiring.watch(api)
-    watch.response_head(ResponseHead(200, b"OK", [(b"Content-Type", b"application/json")]))
+    watch.response_head(ResponseHead(200, b"OK", Headers([(b"Content-Type", b"application/json")])))
     watch.response_body(json.dumps(found).encode())
     watch.ended(Ending.COMPLETE)
     assert wiring.unread("internal") == 0
@@ -275,7 +275,7 @@ def test_any_body_is_read_without_a_failure(api: Api, found: Any) -> None:
 @given(st.sampled_from(Api), st.lists(st.binary(max_size=60), max_size=8))
 @settings(PATIENT)
 def test_any_bytes_are_read_without_a_failure(api: Api, parts: list[bytes]) -> None:
-    reading = read_response(api, [(b"content-type", b"text/event-stream")], 1000)
+    reading = read_response(api, Headers([(b"content-type", b"text/event-stream")]), 1000)
     for part in parts:
         reading.feed(part)
     reading.close()

@@ -27,6 +27,7 @@ from exporters.proxy.proxy_rig import (
 )
 from exporters.raw_server import Script, Visit
 from specwatch_exporters.proxy.api_paths import Api, find_api
+from specwatch_exporters.proxy.http_head import Headers
 from specwatch_exporters.proxy.response_reading import Reading, read_response
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
@@ -53,7 +54,7 @@ def usage(prompt: int, completion: int, **more: Any) -> str:
 
 def read(api: Api, data: bytes, step: int = 0) -> tuple[Reading, list[dict[int, tuple[int, int | None]]]]:
     """Feed a stream, in pieces of so many bytes; returns the chunks of text."""
-    reading = read_response(api, SSE, LIMIT)
+    reading = read_response(api, Headers(SSE), LIMIT)
     found = []
     for start in range(0, len(data), step or max(1, len(data))):
         chunks = reading.feed(data[start : start + (step or len(data))])
@@ -98,7 +99,7 @@ def test_a_record_in_the_last_event_is_read() -> None:
 def test_empty_first_chunks_are_no_text_and_a_merged_finish_is_seen() -> None:
     data = (CASES / "52-sse-empty-first-chunks-and-merged-finish" / "stream.sse").read_bytes()
     parts = data.split(b"\n\n")
-    reading = read_response(Api.CHAT, SSE, LIMIT)
+    reading = read_response(Api.CHAT, Headers(SSE), LIMIT)
     with_text = [number for number, part in enumerate(parts, start=1) if reading.feed(part + b"\n\n")]
     assert with_text == [4, 5, 6]
     assert reading.complete
@@ -191,7 +192,7 @@ def test_choices_are_told_apart() -> None:
 def test_a_running_count_tells_the_tokens_of_each_event(more: dict[str, Any], tokens: list[int | None]) -> None:
     later = {"usage": {"completion_tokens": 6}} if tokens[0] else more
     first, second = events(delta("a", **more)), events(delta("b", **later))
-    reading = read_response(Api.CHAT, SSE, LIMIT)
+    reading = read_response(Api.CHAT, Headers(SSE), LIMIT)
     assert [reading.feed(part)[0].tokens for part in (first, second)] == tokens
 
 
@@ -220,7 +221,7 @@ def test_sglangs_own_form_tells_all() -> None:
         "spec_correct_drafts_histogram": [1, 1, 2, 0],
     }
     data = [json.dumps({"text": "abc", "meta_info": meta}), json.dumps({"text": "abcdef", "meta_info": last})]
-    reading = read_response(Api.GENERATE, SSE, LIMIT)
+    reading = read_response(Api.GENERATE, Headers(SSE), LIMIT)
     assert [reading.feed(events(one))[0].tokens for one in data] == [5, 4]
     record = reading.record()
     assert record is not None
@@ -287,7 +288,7 @@ def test_openai_responses(last: str, complete: bool, failed: bool) -> None:
 def test_a_compressed_copy_is_read(coding: bytes) -> None:
     plain = CHAT_STREAM.encode()
     packed = {b"gzip": gzip.compress(plain), b"deflate": zlib.compress(plain), b"identity": plain}[coding]
-    reading = read_response(Api.CHAT, [*SSE, (b"Content-Encoding", coding)], LIMIT)
+    reading = read_response(Api.CHAT, Headers([*SSE, (b"Content-Encoding", coding)]), LIMIT)
     for start in range(0, len(packed), 50):
         reading.feed(packed[start : start + 50])
     reading.close()
@@ -314,7 +315,7 @@ def bomb() -> bytes:
     ],
 )
 def test_what_cannot_be_read_is_named(headers: list[tuple[bytes, bytes]], body: bytes, problem: str) -> None:
-    reading = read_response(Api.CHAT, headers, LIMIT)
+    reading = read_response(Api.CHAT, Headers(headers), LIMIT)
     assert reading.feed(body) == {}
     reading.close()
     assert reading.problem == problem

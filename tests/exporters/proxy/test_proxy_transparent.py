@@ -248,6 +248,17 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     assert [part[:2] for part in got.split(b"\r\n\r\n")[1:]] == [b"/%d" % number for number in range(9)]
 
 
+def test_too_many_pipelined_requests_are_refused_in_their_turn() -> None:
+    def script(visit: Visit) -> None:
+        visit.read_head()
+        visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
+
+    with before(script) as (_, running):
+        got = ask(running.port, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 1000)
+    assert got.count(b"HTTP/1.1 200 OK") == ProxyLimits().pipelined
+    assert got.count(b"HTTP/1.1 429 Too Many Requests") == 1
+
+
 def test_an_offer_to_upgrade_is_passed_over() -> None:
     headers = {"Connection": "Upgrade, HTTP2-Settings, close", "Upgrade": "h2c", "HTTP2-Settings": "AAA"}
     with raw_server(answer(b"plain")) as engine, sidecar(f"127.0.0.1:{engine.port}") as running:

@@ -27,7 +27,7 @@ from exporters.proxy.proxy_rig import (
     sse_head,
 )
 from exporters.raw_server import Visit
-from specwatch_exporters.proxy.http_head import ResponseHead
+from specwatch_exporters.proxy.http_head import Headers, ResponseHead
 from specwatch_exporters.proxy.usage_request import UsageFilter, UsageRequest
 from specwatch_exporters.replay.settings import PerRequest, ReplaySettings
 from specwatch_exporters.replay.thread import ReplayThread
@@ -58,7 +58,7 @@ VARYING = re.compile(rb'"(?:id|created)":\s*(?:"[^"]*"|\d+)')
 def test_usage_is_asked_for_where_the_client_did_not(body: dict[str, Any], asked: dict[str, Any]) -> None:
     ask_for_it = UsageRequest(LIMIT)
     assert json.loads(ask_for_it.rewrite(json.dumps(body).encode())) == asked
-    head = ResponseHead(200, b"OK", [(b"Content-Type", b"text/event-stream")])
+    head = ResponseHead(200, b"OK", Headers([(b"Content-Type", b"text/event-stream")]))
     assert ask_for_it.response_filter(head) is not None
 
 
@@ -79,7 +79,7 @@ def test_usage_is_asked_for_where_the_client_did_not(body: dict[str, Any], asked
 def test_other_requests_stay_as_they_are(body: bytes) -> None:
     leave_it = UsageRequest(LIMIT)
     assert leave_it.rewrite(body) == body
-    head = ResponseHead(200, b"OK", [(b"Content-Type", b"text/event-stream")])
+    head = ResponseHead(200, b"OK", Headers([(b"Content-Type", b"text/event-stream")]))
     assert leave_it.response_filter(head) is None
 
 
@@ -94,7 +94,7 @@ def test_an_answer_that_cannot_be_read_is_not_filtered(kind: bytes) -> None:
     asked = UsageRequest(LIMIT)
     asked.rewrite(b'{"stream": true}')
     coded = [(b"Content-Type", kind), (b"Content-Encoding", b"gzip")]
-    assert asked.response_filter(ResponseHead(200, b"OK", coded)) is None
+    assert asked.response_filter(ResponseHead(200, b"OK", Headers(coded))) is None
 
 
 @given(
