@@ -26,9 +26,9 @@ ALONE: Final = PhasePlan("alone", connections=64, seconds=2.0, warm_s=0.5, chunk
 FLOOD: Final = PhasePlan("flood", connections=32, seconds=1.5, warm_s=0.5, chunks=16000)
 SMALL: Final = PhasePlan("small", connections=32, seconds=1.5, warm_s=0.5)
 # The slowest proxy needs some seconds to open 256 streams; the warm-up is long enough for it.
-MEMORY: Final = PhasePlan("memory", connections=256, seconds=0.5, warm_s=7.0, rate=1, chunks=1000)
+MEMORY: Final = PhasePlan("memory", connections=256, seconds=0.5, warm_s=6.5, rate=1, chunks=1000)
 
 # Before the first round and not measured: some proxies load half of their code with the first requests.
 WARM_UP: Final = (replace(SMALL, warm_s=4.0), replace(PACED, warm_s=2.0))
 EACH_ROUND: Final = (PACED, ALONE, FLOOD, SMALL)
-ROUNDS: Final = 5
+ROUNDS: Final = 4
