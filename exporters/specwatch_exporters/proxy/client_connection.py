@@ -38,6 +38,7 @@ class ClientConnection(asyncio.Protocol):
 
     Attributes:
         full: whether the client is behind: it reads more slowly than it is written to.
+        reading: whether one read is being taken apart.
     """
 
     def __init__(self, register: ClientRegister) -> None:
@@ -51,6 +52,7 @@ class ClientConnection(asyncio.Protocol):
         self._idle_since: float | None = None
         self._holds: set[str] = set()
         self.full = False
+        self.reading = False
         self._closing = False
 
     # From asyncio.
@@ -72,10 +74,15 @@ class ClientConnection(asyncio.Protocol):
         """Parse; while the connection is closing, what comes is thrown away."""
         if self._closing:
             return
+        self.reading = True
         try:
             self._parser.feed(data)
         except RefusedError as error:
             self._refuse(error.refusal)
+        finally:
+            self.reading = False
+        if self._queue:
+            self._queue[0].flush()
 
     def eof_received(self) -> None:
         """The client has closed, or half closed: servers of LLM APIs take both for leaving, and so does this."""

@@ -45,6 +45,7 @@ class Exchange:
         self._framing = head.framing
         self._held: list[bytes] = []
         self._held_size = 0
+        self._unsent: list[bytes] = []
         self._received = 0
         self._started = False
         self._request_over = False
@@ -81,7 +82,7 @@ class Exchange:
             self._refuse(Refusal.BODY_TOO_LARGE)
             return
         if self._engine is not None:
-            self._engine.write(self._framed(data))
+            self._unsent.append(self._framed(data))
         else:
             self._hold(data)
         self._witness.request_body(data)
@@ -94,10 +95,17 @@ class Exchange:
             return
         if self._engine is not None:
             if self._framing is Framing.CHUNKED:
-                self._engine.write(last_chunk(trailers))
+                self._unsent.append(last_chunk(trailers))
         elif self._rewriter is not None and self._started:
             self._send_rewritten()
         self._witness.request_end()
+
+    def flush(self) -> None:
+        """What one read from the client brought goes on together."""
+        if self._unsent:
+            unsent, self._unsent = self._unsent, []
+            if self._engine is not None:
+                self._engine.write(b"".join(unsent))
 
     def request_failed(self, refusal: Refusal) -> None:
         """What follows of the body is malformed."""
@@ -129,12 +137,13 @@ class Exchange:
         body = b"".join(self._held) if whole else b"".join(map(self._framed, self._held))
         length = len(body) if whole else None
         head = request_bytes(self._forwarded_head(), self._passage.prefix, self._passage.host_header, length)
-        parts = [head, body]
+        self._unsent += [head, body]
         if not whole and self._request_over and self._framing is Framing.CHUNKED:
-            parts.append(last_chunk(self._trailers))
+            self._unsent.append(last_chunk(self._trailers))
         self._held = []
         self._held_size = 0
-        connection.write(b"".join(parts))
+        if not self._client.reading:
+            self.flush()
         self._client.release_reading("held")
         if self._client.full:  # with an earlier answer on the same connection
             connection.pause_reading()
@@ -268,6 +277,7 @@ class Exchange:
             else:
                 engine.abort()
         self._held = []
+        self._unsent = []
         self._client.release_reading("held")
         self._client.release_reading("engine")
         self._witness.ended(ending)

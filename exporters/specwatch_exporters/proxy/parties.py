@@ -69,6 +69,10 @@ class ClientSide(Protocol):
     def full(self) -> bool:
         """Whether the client is behind."""
 
+    @property
+    def reading(self) -> bool:
+        """Whether one read is being taken apart; `flush` is called at its end."""
+
     def write(self, data: bytes) -> None:
         """Send bytes."""
 

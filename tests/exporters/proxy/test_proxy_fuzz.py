@@ -121,6 +121,8 @@ def test_each_connection_to_the_engine_carries_the_one_request_that_was_read(dat
             tape = Tape(engine.written)
             if tape.whole and not engine.transport.closed:
                 engine.connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            if not engine.written:
+                continue  # refused in the same packet as it began
             assert len(tape.requests) == 1
             assert tape.whole <= 1
             method, target, body = tape.requests[0]
@@ -136,8 +138,8 @@ def test_however_requests_are_cut_into_packets_the_engine_gets_the_same(data: by
         with Wiring() as wiring:
             for start in range(0, len(data), step):
                 wiring.client.data_received(data[start : start + step])
-            sent = [Tape(engine.written).requests for engine in wiring.engines]
-        return [b" ".join(one) for requests in sent for one in requests]
+            tapes = [Tape(engine.written) for engine in wiring.engines]
+        return [b" ".join(one) for tape in tapes for one in tape.requests[: tape.whole]]
 
     assert forwarded(1) == forwarded(max(1, len(data)))
 
