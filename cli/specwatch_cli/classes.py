@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from specwatch_cli.classes_view import print_evaluation, print_model
 from specwatch_cli.errors import UserError
 from specwatch_exporters.classes.evaluation import Evaluation, evaluate
 from specwatch_exporters.classes.examples import ExampleFile, ExamplesError, read_examples
@@ -99,6 +98,8 @@ def show_command(
         }
         typer.echo(json.dumps(facts, indent=1, allow_nan=False))
     else:
+        from specwatch_cli.classes_view import print_model  # noqa: PLC0415 - brings rich, for this command only
+
         print_model(held, model)
 
 
@@ -120,4 +121,6 @@ def _show(result: Evaluation, title: str, facts: dict[str, Any], *, as_json: boo
     if as_json:
         typer.echo(json.dumps(facts, indent=1, allow_nan=False))
     else:
+        from specwatch_cli.classes_view import print_evaluation  # noqa: PLC0415 - brings rich, for this command only
+
         print_evaluation(result, title)

@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from specwatch_cli.errors import UserError
-from specwatch_cli.inspect_view import print_report
 from specwatch_exporters.engines.registry import ENGINES
-from specwatch_exporters.inspection import InspectionError, inspect, unidentified
-from specwatch_exporters.source import load
 
 
 def inspect_command(
@@ -43,6 +40,11 @@ def inspect_command(
     """
     if engine is not None and engine not in ENGINES:
         raise UserError(f"--engine {engine!r} is not known; use one of: {', '.join(ENGINES)}", exit_code=2)
+    # The sidecar starts through this command line, too, and must not carry these (5 MB).
+    from specwatch_cli.inspect_view import print_report  # noqa: PLC0415
+    from specwatch_exporters.inspection import InspectionError, inspect, unidentified  # noqa: PLC0415
+    from specwatch_exporters.source import load  # noqa: PLC0415
+
     try:
         report = inspect(load(source), None if since is None else load(since), engine)
     except InspectionError as error:
