@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from bench_proxy import wire
@@ -11,7 +12,7 @@ from bench_proxy.load_client import Client
 from bench_proxy.load_job import Figures, LoadJob, Window
 
 
-class CountingLoad:
+class CountingLoad(ABC):
     """Counts what arrives while the window is open."""
 
     def __init__(self, window: Window) -> None:
@@ -40,9 +41,9 @@ class CountingLoad:
         if self._window.is_open:
             self._count += number
 
+    @abstractmethod
     def _body(self, client: Client) -> bytes:
         """The request to send."""
-        raise NotImplementedError
 
 
 class SmallReplies(CountingLoad):
