@@ -2,7 +2,7 @@
 
 OpenAI streams tell their usage in one extra event, and vLLM its record with it, only if the request says
 `stream_options.include_usage`. Where the client did not say it, the sidecar adds it and takes the extra event out:
-the one whose `choices` are empty.
+the one whose `choices` are empty. Requests for several answers are left alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from specwatch_exporters.proxy.http_head import ResponseHead
 _OBJECT: Final = re.compile(rb"\s*\{\s*(?=\")")
 _ASK: Final = b'"stream_options":{"include_usage":true},'
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_FINISHED: Final = re.compile(rb'"finish_reason"\s*:\s*"')
+_STAMP: Final = re.compile(rb'"system_fingerprint"\s*:\s*"(?:[^"\\]|\\.)*"')
 _HELD_LIMIT: Final = 1024 * 1024
 
 
@@ -37,7 +39,7 @@ class UsageRequest:
             fields = json.loads(body)
         except (ValueError, RecursionError):
             return body
-        if not isinstance(fields, dict) or fields.get("stream") is not True:
+        if not isinstance(fields, dict) or fields.get("stream") is not True or not _one_answer(fields):
             return body
         options = fields.get("stream_options")
         if mapping(options).get("include_usage") or not (options is None or isinstance(options, dict)):
@@ -57,10 +59,13 @@ class UsageFilter:
     """Passes events on, but for the one that only tells the usage.
 
     An event goes on when it is complete, so bytes are held for as long as one event takes to arrive, up to 1 MiB.
+    The one with the finish reason waits for the next: vLLM stamps its fingerprint on the last event, which is the
+    usage if that is asked for, so the stamp has to move back (0.32.0, `openai/chat_completion/serving.py`).
     """
 
     def __init__(self) -> None:
         self._held = b""
+        self._last = b""
         self._transparent = False
 
     def feed(self, data: bytes) -> bytes:
@@ -71,9 +76,7 @@ class UsageFilter:
         out: list[bytes] = []
         start = 0
         for end in _EVENT_END.finditer(held):
-            event = held[start : end.end()]
-            if not _only_usage(event):
-                out.append(event)
+            self._take(held[start : end.end()], out)
             start = end.end()
         self._held = held[start:]
         if len(self._held) > _HELD_LIMIT:
@@ -83,8 +86,24 @@ class UsageFilter:
 
     def close(self) -> bytes:
         """See `BodyFilter`."""
+        out: list[bytes] = []
         held, self._held = self._held, b""
-        return b"" if _only_usage(held) else held
+        if held:
+            self._take(held, out)
+        out.append(self._last)
+        self._last = b""
+        return b"".join(out)
+
+    def _take(self, event: bytes, out: list[bytes]) -> None:
+        last, self._last = self._last, b""
+        if _only_usage(event):
+            out.append(_stamped(last, event) if last else b"")
+            return
+        out.append(last)
+        if _FINISHED.search(event):
+            self._last = event
+        else:
+            out.append(event)
 
 
 def _insert(body: bytes) -> bytes:
@@ -99,6 +118,22 @@ def _replace(fields: dict[str, Any], options: Any) -> bytes:
     if asked.get("continuous_usage_stats"):
         asked["continuous_usage_stats"] = False
     return json.dumps({**fields, "stream_options": asked}).encode()
+
+
+def _stamped(event: bytes, usage: bytes) -> bytes:
+    """The last event with text, with the fingerprint that it would carry were it the last of all."""
+    stamp = _STAMP.search(usage)
+    if stamp is None or b'"system_fingerprint"' in event:
+        return event
+    end = event.rindex(b"}")
+    return event[:end] + b"," + stamp.group() + event[end:]
+
+
+def _one_answer(fields: dict[str, Any]) -> bool:
+    """Whether one answer is asked for; of several each has the fingerprint, long before it is known here."""
+    prompt = fields.get("prompt")
+    several = isinstance(prompt, list) and len(prompt) > 1 and not isinstance(prompt[0], int)
+    return fields.get("n") in (None, 1) and fields.get("best_of") in (None, 1) and not several
 
 
 def _only_usage(event: bytes) -> bool:

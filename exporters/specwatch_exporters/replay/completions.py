@@ -129,6 +129,8 @@ class Completions:
                 yield event(_with_usage(envelope.role_chunk(), exchange, 0))
             tokens += output.tokens
             chunk = envelope.text_chunk(text_of(output), None if finish is None else finish.value)
+            if finish is not None and not api.include_usage:
+                envelope.stamp(chunk)
             yield event(_with_usage(chunk, exchange, tokens))
         if api.include_usage:
             metrics = metrics_object(mailbox.sequence, exchange.core.settings)

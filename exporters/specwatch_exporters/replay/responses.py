@@ -55,10 +55,14 @@ class Envelope:
         """The last chunk of a stream with `include_usage`; nulls are left out."""
         chunk = self._chunk([])
         chunk["usage"] = self.usage(completion_tokens)
-        chunk["system_fingerprint"] = FINGERPRINT
+        self.stamp(chunk)
         if metrics is not None:
             chunk["metrics"] = without_nulls(metrics)
         return chunk
+
+    def stamp(self, chunk: dict[str, Any]) -> None:
+        """Put the fingerprint on the last chunk of all, as vLLM 0.32 does."""
+        chunk["system_fingerprint"] = FINGERPRINT
 
     def whole(
         self, text: str, finish: str, completion_tokens: int, metrics: dict[str, Any] | None

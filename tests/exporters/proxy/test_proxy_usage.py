@@ -35,6 +35,7 @@ from specwatch_exporters.replay.thread import ReplayThread
 LIMIT = 1 << 20
 USAGE = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}'
 TEXT = '{"choices":[{"index":0,"delta":{"content":"\\"usage\\""}}],"usage":null}'
+LAST = '{"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}]}'
 # Per request: ids and times differ from one request to the next, and so do times of arrival.
 VARYING = re.compile(rb'"(?:id|created)":\s*(?:"[^"]*"|\d+)')
 
@@ -74,6 +75,8 @@ def test_usage_is_asked_for_where_the_client_did_not(body: dict[str, Any], asked
         b"",
         b"[" * 100_000,
         b'{"stream": true, "stream_options": "odd"}',
+        b'{"stream": true, "n": 2}',
+        b'{"stream": true, "prompt": ["a", "b"]}',
     ],
 )
 def test_other_requests_stay_as_they_are(body: bytes) -> None:
@@ -98,7 +101,7 @@ def test_an_answer_that_cannot_be_read_is_not_filtered(kind: bytes) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([TEXT, USAGE, "[DONE]", "{broken", '{"usage": {}}']), max_size=8),
+    st.lists(st.sampled_from([TEXT, USAGE, LAST, "[DONE]", "{broken", '{"usage": {}}']), max_size=8),
     st.integers(1, 50),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.booleans(),
@@ -116,6 +119,30 @@ def test_only_the_extra_event_is_taken_out(data: list[str], step: int, end: str,
     found = UsageFilter()
     got = b"".join(found.feed(sent[start : start + step]) for start in range(0, len(sent), step))
     assert got + found.close() == wanted
+
+
+STAMPED = '{"choices":[],"usage":{"completion_tokens":2},"system_fingerprint":"vllm-\\"x\\\\"}'
+
+
+@pytest.mark.parametrize(
+    ("sent", "wanted"),
+    [
+        ([LAST, STAMPED, "[DONE]"], [LAST[:-1] + ',"system_fingerprint":"vllm-\\"x\\\\"}', "[DONE]"]),
+        ([LAST, USAGE, "[DONE]"], [LAST, "[DONE]"]),
+        ([LAST, TEXT, STAMPED], [LAST, TEXT]),
+        ([LAST[:-1] + ',"system_fingerprint":"own"}', STAMPED], [LAST[:-1] + ',"system_fingerprint":"own"}']),
+        ([STAMPED, LAST], [LAST]),
+    ],
+)
+def test_the_fingerprint_stands_where_it_would_without_usage(sent: list[str], wanted: list[str]) -> None:
+    found = UsageFilter()
+    assert found.feed(events(*sent)) + found.close() == events(*wanted)
+
+
+def test_the_last_text_waits_for_no_more_than_the_next_event() -> None:
+    found = UsageFilter()
+    assert found.feed(events(TEXT, LAST)) == events(TEXT)
+    assert found.feed(events("[DONE]")) == events(LAST, "[DONE]")
 
 
 def test_an_endless_event_is_not_held_for_ever() -> None:
