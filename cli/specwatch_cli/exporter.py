@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from specwatch_cli.errors import UserError
+from specwatch_cli.flags import flag
 from specwatch_exporters.sidecar.options import BY_FLAG
 from specwatch_exporters.sidecar.settings import SettingsError, load, unknown_variables
 
@@ -18,12 +19,8 @@ app = typer.Typer(no_args_is_help=True, help="The scrape sidecar beside an engin
 
 
 def _flag(name: str) -> Any:
-    """A typer option whose help comes from the settings table."""
     option = BY_FLAG[name]
-    default = option.default_text
-    name = name if option.value else f"{name}/--no-{name.removeprefix('--')}"
-    text = f"{option.help} Variable {option.variable}." + (f" Default: {default}." if default else "")
-    return typer.Option(name, metavar=option.value or None, help=text, show_default=False)
+    return flag(option, negatable=not option.value)
 
 
 @app.command("run")

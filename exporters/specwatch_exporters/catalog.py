@@ -11,7 +11,7 @@ from typing import Final
 
 from specwatch_exporters.metric import Kind, Metric, Source
 from specwatch_exporters.request_catalog import REQUEST_CATALOG
-from specwatch_exporters.vllm_plugin.step_catalog import STEP_CATALOG
+from specwatch_exporters.step_catalog import STEP_CATALOG
 
 __all__ = ["BY_NAME", "CATALOG", "Kind", "Metric", "Source"]
 

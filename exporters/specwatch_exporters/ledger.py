@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from specwatch_exporters.page import Key, Page, SeriesId, instance_of
@@ -150,8 +150,3 @@ def _edges(counters: Iterable[SeriesId], engines: frozenset[str]) -> dict[tuple[
             metric = series.metric.removesuffix("_bucket")
             found.setdefault((metric, series.engine), set()).add(series.extra)
     return found
-
-
-def lifetime(page: Page) -> Mapping[Key, float]:
-    """All that the engine has counted so far."""
-    return Ledger().update(page).by_key

@@ -7,11 +7,10 @@ from weakref import WeakKeyDictionary
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from specwatch_exporters import catalog
+from specwatch_exporters import catalog, step_catalog
 from specwatch_exporters.metric import Metric
 from specwatch_exporters.request_histogram import WeightedHistogram
 from specwatch_exporters.request_metrics import RequestMetrics
-from specwatch_exporters.vllm_plugin import step_catalog
 from specwatch_exporters.vllm_plugin.engine_facts import EngineFacts
 
 DEFINITION: Final = "vllm-v1-plugin"
