@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy bench-classes classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy soak-proxy bench-watch bench-classes classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -53,6 +53,12 @@ bench-plugin: $(VENV) ## Measure what the plugin costs inside a real vLLM on the
 
 bench-proxy: $(VENV) ## Measure the request sidecar beside nginx, vllm-router and LiteLLM
 	$(RUN) tests/bench_proxy/run.py $(ARGS)
+
+soak-proxy: $(VENV) ## Ten thousand streams with random disconnects through the request sidecar
+	$(RUN) tests/soak_proxy.py $(ARGS)
+
+bench-watch: $(VENV) ## Measure a round of the fleet watch: 1,000 pods x 12 traffic classes
+	$(RUN) tests/bench_watch.py $(ARGS)
 
 bench-classes: $(VENV) ## Measure the traffic classifier
 	$(RUN) tests/bench_classes.py $(ARGS)

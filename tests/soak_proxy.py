@@ -1,4 +1,4 @@
-"""Ten thousand streamed requests with random disconnects: `PYTHONPATH=tests python tests/soak_proxy.py [COUNT]`."""
+"""Ten thousand streamed requests with random disconnects: `make soak-proxy ARGS=COUNT`."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def train_command(
 ) -> None:
     """Train a model on labelled prompts, report what it does on held-out ones, and write one file.
 
-    Needs scikit-learn: pip install 'specwatch[detect]'. The sidecar that loads the file does not.
+    Needs scikit-learn: pip install '.[detect]'. The sidecar that loads the file does not.
     """
     read = _read(file)
     try:

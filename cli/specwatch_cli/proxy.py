@@ -33,6 +33,7 @@ def run_command(
     speculation_method: Annotated[str | None, _flag("--speculation-method")] = None,
     model: Annotated[str | None, _flag("--model")] = None,
     max_body: Annotated[str | None, _flag("--max-body")] = None,
+    max_connections: Annotated[str | None, _flag("--max-connections")] = None,
     rewrite_host: Annotated[bool, _flag("--rewrite-host")] = False,
     ca_file: Annotated[str | None, _flag("--ca-file")] = None,
     insecure: Annotated[bool, _flag("--insecure")] = False,
@@ -41,11 +42,14 @@ def run_command(
 ) -> None:
     """Pass every request on to one engine, unchanged, and measure each: acceptance, queue wait, latency by class.
 
-    Every flag has a variable; the flag wins. On SIGTERM and Ctrl-C answers under way may finish.
+    Every flag has a variable; the flag wins. On SIGTERM and Ctrl-C answers under way may finish; a second one cuts
+    them off.
     """
     flags = {name: value for name, value in locals().items() if value is not None}
+    from specwatch_exporters.proxy.descriptor_limit import raise_descriptor_limit  # noqa: PLC0415 - for this command
     from specwatch_exporters.proxy.settings import load  # noqa: PLC0415 - its parts are for this command only
 
+    raise_descriptor_limit()
     try:
         settings = load(flags, os.environ)
     except SettingsError as error:
@@ -62,9 +66,11 @@ def run_command(
     disable_created_metrics()  # they double the counters and say nothing that a reset does not
     stops = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
-    sidecar = RequestSidecar(settings)
     try:
+        sidecar = RequestSidecar(settings)
         sidecar.start()
+    except SettingsError as error:
+        raise UserError(str(error), exit_code=2) from error
     except OSError as error:
         raise UserError(str(error)) from error
     logging.getLogger("specwatch").info(
@@ -74,4 +80,7 @@ def run_command(
         sidecar.admin_port,
     )
     signal.sigwait(stops)
+    for stop in stops:
+        signal.signal(stop, lambda _number, _frame: sidecar.hurry())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)  # in this thread only, which waits below
     sidecar.stop()

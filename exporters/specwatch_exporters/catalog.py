@@ -2,14 +2,17 @@
 
 Exporter, rules, dashboards, scalers, doctor and README read these rows. Names follow Prometheus conventions:
 `specwatch_<noun>_<unit>[_total]`, base units, one help text that carries the definition. The rows of the request
-sidecar and the vLLM plugin stand in `request_catalog.py`; `CATALOG` holds all.
+sidecar, the vLLM plugin and the detectors stand in `*_catalog.py`; `CATALOG` holds all.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from specwatch_exporters.drift_catalog import DRIFT_CATALOG
+from specwatch_exporters.fallback_catalog import FALLBACK_CATALOG
 from specwatch_exporters.metric import Kind, Metric, Source
+from specwatch_exporters.payoff_catalog import PAYOFF_CATALOG
 from specwatch_exporters.request_catalog import REQUEST_CATALOG
 from specwatch_exporters.step_catalog import STEP_CATALOG
 
@@ -20,12 +23,16 @@ _SPEC: Final = ("model", "engine", "definition")
 _MODEL_DEFINITION: Final = ("model", "definition")
 
 
-def _counter(name: str, labels: tuple[str, ...], text: str) -> Metric:
-    return Metric(name, Kind.COUNTER, labels, text)
+_STEPS: Final = Source.SCRAPE | Source.PLUGIN
+_ALL_SIDES: Final = Source.SCRAPE | Source.REQUEST | Source.PLUGIN
 
 
-def _gauge(name: str, labels: tuple[str, ...], text: str) -> Metric:
-    return Metric(name, Kind.GAUGE, labels, text)
+def _counter(name: str, labels: tuple[str, ...], text: str, source: Source = Source.SCRAPE) -> Metric:
+    return Metric(name, Kind.COUNTER, labels, text, source)
+
+
+def _gauge(name: str, labels: tuple[str, ...], text: str, source: Source = Source.SCRAPE) -> Metric:
+    return Metric(name, Kind.GAUGE, labels, text, source)
 
 
 def _histogram(name: str, text: str) -> Metric:
@@ -34,28 +41,31 @@ def _histogram(name: str, text: str) -> Metric:
 
 # Speculation: raw counts. Every ratio is derived from these.
 DRAFTS: Final = _counter(
-    "specwatch_drafts_total", _SPEC, "Draft steps: verifications that had at least one draft token."
+    "specwatch_drafts_total", _SPEC, "Draft steps: verifications that had at least one draft token.", _STEPS
 )
 DRAFT_TOKENS: Final = _counter(
-    "specwatch_draft_tokens_total", _SPEC, "Draft tokens proposed to the target for verification."
+    "specwatch_draft_tokens_total", _SPEC, "Draft tokens proposed to the target for verification.", _STEPS
 )
 ACCEPTED_TOKENS: Final = _counter(
     "specwatch_accepted_tokens_total",
     _SPEC,
     "Draft tokens kept, bonus token excluded. Acceptance rate = accepted / draft tokens; "
     "mean acceptance length = 1 + accepted / drafts.",
+    _STEPS,
 )
 ACCEPTED_PER_POSITION: Final = _counter(
     "specwatch_accepted_tokens_per_position_total",
     (*_SPEC, "position"),
     "Draft steps whose accepted prefix reached this position (0 is first). "
     "Divided by drafts: the unconditional acceptance of the position.",
+    _STEPS,
 )
 DRAFTED_PER_POSITION: Final = _counter(
     "specwatch_draft_tokens_per_position_total",
     (*_SPEC, "position"),
     "Draft tokens proposed at this position, where the engine tells: the true denominator when the "
     "number of draft tokens varies.",
+    _STEPS,
 )
 
 # Traffic.
@@ -103,11 +113,13 @@ SPECULATION_INFO: Final = _gauge(
     "specwatch_speculation_info",
     ("model", "method", "definition"),
     "1; method as configured or as the engine reports it, definition of the acceptance counts.",
+    _STEPS,
 )
 NUM_SPECULATIVE_TOKENS: Final = _gauge(
     "specwatch_num_speculative_tokens",
     ("model",),
     "Draft tokens per step (K) as configured, reported, or inferred from the positions on the page.",
+    _STEPS,
 )
 ACCEPTANCE_RATIO: Final = _gauge(
     "specwatch_acceptance_ratio",
@@ -189,7 +201,7 @@ SCRAPE_WARNINGS: Final = _gauge(
 PAGE_BYTES: Final = _gauge(
     "specwatch_scrape_page_bytes", (), "Size of the last page after decompression, in bytes."
 )
-BUILD_INFO: Final = _gauge("specwatch_build_info", ("version",), "1; version of specwatch.")
+BUILD_INFO: Final = _gauge("specwatch_build_info", ("version",), "1; version of specwatch.", _ALL_SIDES)
 
 CATALOG: Final[tuple[Metric, ...]] = (
     DRAFTS,
@@ -232,6 +244,9 @@ CATALOG: Final[tuple[Metric, ...]] = (
     BUILD_INFO,
     *REQUEST_CATALOG,
     *STEP_CATALOG,
+    *DRIFT_CATALOG,
+    *PAYOFF_CATALOG,
+    *FALLBACK_CATALOG,
 )
 
 BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in CATALOG}

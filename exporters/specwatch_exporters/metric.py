@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Flag, StrEnum, auto
+from typing import Final
 
 
 class Kind(StrEnum):
@@ -14,11 +15,27 @@ class Kind(StrEnum):
     HISTOGRAM = "histogram"
 
 
-class Source(StrEnum):
-    """Which part of specwatch exports a metric."""
+class Source(Flag):
+    """Which parts of specwatch export a metric: one, or several joined by `|`.
 
-    SCRAPE = "scrape sidecar"
-    REQUEST = "request sidecar and vLLM plugin"
+    As text, the parts in words: `scrape sidecar, vLLM plugin`.
+    """
+
+    SCRAPE = auto()
+    REQUEST = auto()
+    PLUGIN = auto()
+    DETECT = auto()
+
+    def __str__(self) -> str:
+        return ", ".join(_IN_WORDS[part] for part in self)
+
+
+_IN_WORDS: Final = {
+    Source.SCRAPE: "scrape sidecar",
+    Source.REQUEST: "request sidecar",
+    Source.PLUGIN: "vLLM plugin",
+    Source.DETECT: "detectors, in the scrape sidecar and in the fleet watch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,7 @@ class Metric:
         kind: Prometheus type.
         labels: label names, in the order used by every producer.
         help: definition in one or two sentences, unit included.
-        source: the part of specwatch that exports it.
+        source: the parts of specwatch that export it; ask with `in`.
         buckets: finite upper edges of a histogram that specwatch observes itself; empty where the edges are the
             engine's.
     """

@@ -1,7 +1,7 @@
 """The catalogue's rows of the request sidecar and the vLLM plugin: what each request went through.
 
-The class of traffic stands in every row; the histograms also say how large the batch was. What a source cannot know
-has no sample.
+The class of traffic stands in every row of a request; the histograms also say how large the batch was. What a
+source cannot know has no sample; rows that the plugin never knows are the sidecar's alone.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from specwatch_exporters.metric import Kind, Metric, Source
 _CLASS: Final = ("model", "traffic_class")
 _SPECULATION: Final = ("model", "traffic_class", "speculation")
 REQUEST_LABELS: Final = ("model", "traffic_class", "batch", "speculation")
+_BOTH: Final = Source.REQUEST | Source.PLUGIN
 
 
-def _counter(name: str, labels: tuple[str, ...], text: str) -> Metric:
-    return Metric(name, Kind.COUNTER, labels, text, Source.REQUEST)
+def _counter(name: str, labels: tuple[str, ...], text: str, source: Source = _BOTH) -> Metric:
+    return Metric(name, Kind.COUNTER, labels, text, source)
 
 
 def _gauge(name: str, text: str) -> Metric:
     return Metric(name, Kind.GAUGE, ("traffic_class",), text, Source.REQUEST)
 
 
-def _histogram(name: str, buckets: tuple[float, ...], text: str) -> Metric:
-    return Metric(name, Kind.HISTOGRAM, REQUEST_LABELS, text, Source.REQUEST, buckets)
+def _histogram(name: str, buckets: tuple[float, ...], text: str, source: Source = _BOTH) -> Metric:
+    return Metric(name, Kind.HISTOGRAM, REQUEST_LABELS, text, source, buckets)
 
 
 # One edge per length up to K = 8, where almost all drafts are; beyond, room for K of 11, 16 and 32.
@@ -39,6 +40,7 @@ ACCEPTANCE_RATIO: Final = _histogram(
     "specwatch_request_acceptance_ratio",
     (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
     "Accepted / draft tokens of one request, 0 to 1. One sample per finished request that drafted.",
+    Source.REQUEST,
 )
 # An idle engine schedules within milliseconds, which engines' own buckets (from 0.3 s) hide; a minute is an outage.
 QUEUE_WAIT: Final = _histogram(
@@ -107,29 +109,35 @@ DRAFTED_PER_POSITION: Final = _counter(
 FINISHED: Final = _counter(
     "specwatch_request_finished_total",
     (*_CLASS, "outcome"),
-    "Requests that ended. success: answered in full; aborted: the client left; rejected: the engine refused it "
-    "(4xx); error: the engine failed (5xx or an error event); cut: the answer broke off; unreachable: no engine.",
+    "Requests that ended. success: answered in full; aborted: the client left; rejected: the engine refused it or "
+    "pointed elsewhere (3xx, 4xx); error: the engine failed (5xx, an error in the answer, or no answer); cut: the "
+    "answer broke off; unreachable: no engine.",
 )
 WITHOUT_RECORD: Final = _counter(
     "specwatch_request_without_record_total",
     _CLASS,
     "Requests answered in full whose answer says nothing about speculation.",
+    Source.REQUEST,
 )
 UNREAD: Final = _counter(
     "specwatch_request_unread_total",
     ("reason",),
     "Bodies that were passed on unchanged but could not be read, or not whole, by reason.",
+    Source.REQUEST,
 )
 FOLDED: Final = _counter(
     "specwatch_request_folded_total",
     ("limit",),
-    "What went into `other` because a limit was reached. class: requests of a class too many; "
-    "series: observations with a combination of labels too many.",
+    "What went into `other` because a limit was reached. class: requests of a class too many; series: samples and "
+    "counts with a combination of labels too many, which gave up their class; model: those that gave up their "
+    "model, too.",
+    Source.REQUEST,
 )
 BODY_BYTES: Final = _counter(
     "specwatch_request_body_bytes_total",
     ("direction",),
     "Bytes of bodies passed on. request: to the engine; response: to the client.",
+    Source.REQUEST,
 )
 
 REQUEST_CATALOG: Final[tuple[Metric, ...]] = (

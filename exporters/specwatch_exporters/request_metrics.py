@@ -20,10 +20,12 @@ from specwatch_exporters.request_labels import (
     UNKNOWN,
     GroupLabels,
     LabelBook,
+    PairLabels,
     RequestLimits,
     SetLabels,
 )
 
+_Labels = SetLabels | GroupLabels | PairLabels
 MAX_POSITIONS: Final = 16
 UNREAD_REASONS: Final = frozenset(
     {
@@ -71,12 +73,14 @@ def series_bound(limits: RequestLimits) -> int:
     """Most series that request metrics can have with these limits, creation times not counted.
 
     Each combination of labels can have every histogram (its buckets, +Inf, count and sum) and each group every
-    counter; what stands in for a combination too many comes on top: one per batch bucket, and one group.
+    counter; what stands in for a combination too many comes on top: one per batch bucket, and one group, for every
+    model that is promised its name and for the model `other`.
     """
     per_set = sum(len(metric.buckets) + 3 for metric in request_catalog.REQUEST_CATALOG if metric.buckets)
     per_group = 6 + len(Outcome) + 2 * MAX_POSITIONS
-    other = 2 * limits.classes + 2 + 2 + len(UNREAD_REASONS)
-    return (limits.sets + len(BATCH_LABELS)) * per_set + (limits.groups + 1) * per_group + other
+    other = 2 * limits.classes + 3 + 2 + len(UNREAD_REASONS)
+    models = limits.models + 1
+    return (limits.sets + models * len(BATCH_LABELS)) * per_set + (limits.groups + models) * per_group + other
 
 
 class RequestSeries:
@@ -149,6 +153,9 @@ class RequestMetrics:
         registry: where they are registered.
         limits: how many label combinations there may be.
         reserved: classes that have a place from the start.
+
+    Raises:
+        ValueError: there are more reserved classes than places.
     """
 
     def __init__(
@@ -205,8 +212,7 @@ class RequestMetrics:
         found = self._series.get(wanted)
         if found is None:
             admitted = self._book.admit_set(wanted)
-            if admitted != wanted:
-                self._counter(request_catalog.FOLDED, "series").inc()
+            self._note_folded(wanted, admitted)
             found = self._series.get(admitted)
             if found is None:
                 found = self._series[admitted] = RequestSeries(self._histograms, admitted)
@@ -214,7 +220,9 @@ class RequestMetrics:
 
     def drafts(self, model: str, traffic_class: str, speculation: str, counts: DraftCounts) -> None:
         """Add speculative counts; a count that is unknown adds nothing."""
-        labels = self._book.admit_group(GroupLabels(model, traffic_class, speculation))
+        wanted = GroupLabels(model, traffic_class, speculation)
+        labels = self._book.admit_group(wanted)
+        self._note_folded(wanted, labels)
         tally = counts.tally
         for metric, value in (
             (request_catalog.DRAFTS, tally.drafts),
@@ -234,7 +242,7 @@ class RequestMetrics:
 
     def token_counts(self, model: str, traffic_class: str, prompt: int | None, output: int | None) -> None:
         """Add a finished request's tokens; None is unknown."""
-        labels = self._group(model, traffic_class)
+        labels = self._pair(model, traffic_class)
         if prompt is not None:
             self._counter(request_catalog.PROMPT_TOKENS, *labels).inc(prompt)
         if output is not None:
@@ -242,12 +250,12 @@ class RequestMetrics:
 
     def finished(self, model: str, traffic_class: str, outcome: Outcome, count: int = 1) -> None:
         """A request, or several, have ended."""
-        labels = self._group(model, traffic_class)
+        labels = self._pair(model, traffic_class)
         self._counter(request_catalog.FINISHED, *labels, outcome.value).inc(count)
 
     def without_record(self, model: str, traffic_class: str) -> None:
         """A request was answered in full, and the answer says nothing about speculation."""
-        self._counter(request_catalog.WITHOUT_RECORD, *self._group(model, traffic_class)).inc()
+        self._counter(request_catalog.WITHOUT_RECORD, *self._pair(model, traffic_class)).inc()
 
     def unread(self, reason: str) -> None:
         """A body could not be read, or not whole; the reason is one of `UNREAD_REASONS`."""
@@ -257,6 +265,13 @@ class RequestMetrics:
         """Bytes of bodies were passed on: `request` or `response`."""
         self._counter(request_catalog.BODY_BYTES, direction).inc(count)
 
-    def _group(self, model: str, traffic_class: str) -> tuple[str, str]:
-        labels = self._book.admit_group(GroupLabels(model, traffic_class, UNKNOWN))
-        return labels.model, labels.traffic_class
+    def _pair(self, model: str, traffic_class: str) -> PairLabels:
+        wanted = PairLabels(model, traffic_class)
+        labels = self._book.admit_pair(wanted)
+        self._note_folded(wanted, labels)
+        return labels
+
+    def _note_folded(self, wanted: _Labels, admitted: _Labels) -> None:
+        if admitted != wanted:
+            limit = "series" if admitted.model == wanted.model else "model"
+            self._counter(request_catalog.FOLDED, limit).inc()

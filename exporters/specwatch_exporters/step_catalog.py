@@ -13,7 +13,7 @@ STEP_BATCH: Final = Metric(
     ("model", "engine"),
     "Requests in the running batch of an engine step: those left after it plus those that finished in it. One "
     "sample per step with a batch, so the count is the number of steps and sum / count the mean batch.",
-    Source.REQUEST,
+    Source.PLUGIN,
     (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
 )
 PLUGIN_ERRORS: Final = Metric(
@@ -22,7 +22,7 @@ PLUGIN_ERRORS: Final = Metric(
     ("part",),
     "Errors inside the vLLM plugin, swallowed so that the engine never sees them, by part: batch, "
     "speculation, latency, requests, outcome, publish, timer.",
-    Source.REQUEST,
+    Source.PLUGIN,
 )
 
 STEP_CATALOG: Final[tuple[Metric, ...]] = (STEP_BATCH, PLUGIN_ERRORS)

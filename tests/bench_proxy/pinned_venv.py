@@ -16,13 +16,17 @@ FOLDER = REPOSITORY / ".cache" / "bench-venvs"
 _DONE = "versions.done"
 
 
-def provide_venv(name: str) -> Path:
+def provide_venv(name: str, beside: Path = HERE) -> Path:
     """Return the environment with what `<name>.txt` pins, and make it where it is missing or of other versions.
+
+    Args:
+        name: of the file without its ending, and of the environment.
+        beside: folder of the file.
 
     Raises:
         UnavailableError: pip could not install it.
     """
-    requirements = HERE / f"{name}.txt"
+    requirements = beside / f"{name}.txt"
     digest = hashlib.sha256(f"{sys.version_info[:2]}".encode() + requirements.read_bytes()).hexdigest()
     folder = FOLDER / name
     with only_one(FOLDER / f"{name}.lock"):

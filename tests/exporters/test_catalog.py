@@ -20,6 +20,19 @@ PLAIN = {
     "specwatch_scrape_success",
     "specwatch_scrape_warnings",
     "specwatch_step_batch_requests",
+    "specwatch_drift_state",
+    "specwatch_latency_drift_state",
+    "specwatch_drift_mix_shift",
+    "specwatch_drift_calibrated",
+    "specwatch_fallback_level",
+    "specwatch_fallback_veto",
+    "specwatch_fallback_latched",
+    "specwatch_fallback_probe_under_way",
+    "specwatch_fallback_transition_under_way",
+    "specwatch_fallback_acting",
+    "specwatch_fallback_leader",
+    "specwatch_fallback_switches_left",
+    "specwatch_fallback_trouble",
 }
 
 

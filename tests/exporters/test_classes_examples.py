@@ -28,6 +28,7 @@ def test_fields_blank_lines_repeats_and_a_byte_order_mark(tmp_path: Path) -> Non
     )
     read = read_examples(written(tmp_path, content))
     assert read.repeats == 1
+    assert [example.line for example in read.examples] == [1, 5, 6, 7]
     assert read.examples == (
         Example("def f():", "code"),
         Example("def f():", "chat"),

@@ -7,9 +7,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specwatch_exporters.classes.evaluation import evaluate
-from specwatch_exporters.classes.examples import Example
+from specwatch_exporters.classes.examples import Example, disputes
 from specwatch_exporters.classes.features import buckets_of
 from specwatch_exporters.classes.hashed_linear import HashedLinearClassifier
 from specwatch_exporters.classes.model_file import encode_model, read_model, write_model
@@ -111,10 +113,48 @@ def test_settings_out_of_range_are_refused(share: float, buckets: int, words: st
 def test_what_cannot_be_learned_is_refused() -> None:
     with pytest.raises(TrainingError, match="13 classes; a model may have 12 at most"):
         train([Example(f"{n} {k}", f"c{n}") for n in range(13) for k in range(20)], test_share=0.2, seed=0)
+    blanks = [Example("\x00" * (n + 1), "ab"[n % 2]) for n in range(40)]
     with pytest.raises(TrainingError, match="no prompt has any word"):
-        train([Example("\x00" * (n + 1), name) for name in "ab" for n in range(20)], test_share=0.2, seed=0)
+        train(blanks, test_share=0.2, seed=0)
     with pytest.raises(SplitError, match="class 'math' has 5"):
         train([*corpus(("chat", "code")), *corpus(("math",), 5)], test_share=0.2, seed=0)
+
+
+def labelled(*pairs: tuple[str, str]) -> list[Example]:
+    return [*corpus(), *(Example(text, name, line=at) for at, (text, name) in enumerate(pairs, start=1))]
+
+
+NINE = [str(number) for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (
+            [("tell nobody", "code"), ("tell nobody", "chat")],
+            "1 prompt has two classes: lines 1 and 2 (code, chat)",
+        ),
+        (
+            [("a", "chat"), ("b", "chat"), ("a", "code"), ("b", "math"), ("b", "code")],
+            "2 prompts have two classes: lines 1 and 3 (chat, code), lines 2 and 4 (chat, math)",
+        ),
+        (
+            [*((text, "chat") for text in NINE), *((text, "code") for text in NINE)],
+            "9 prompts have two classes, among them: "
+            + ", ".join(f"lines {at} and {at + 9} (chat, code)" for at in (1, 2, 3)),
+        ),
+    ],
+)
+def test_one_prompt_under_two_classes_is_named_and_never_quoted(pairs: list[tuple[str, str]], words: str) -> None:
+    with pytest.raises(TrainingError) as caught:
+        train(labelled(*pairs), test_share=0.2, seed=0, buckets=BUCKETS)
+    assert str(caught.value) == f"{words}; keep one class for each"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y"]))))
+def test_only_a_prompt_with_two_classes_is_disputed(pairs: list[tuple[str, str]]) -> None:
+    disputed = len({text for text, _ in pairs}) < len(set(pairs))
+    assert bool(disputes(labelled(*pairs))) == disputed
 
 
 def test_without_scikit_learn_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +162,7 @@ def test_without_scikit_learn_the_message_says_how_to_get_it(monkeypatch: pytest
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(TrainingError, match=r"training needs scikit-learn; .* pip install 'specwatch\[detect\]'"):
+    with pytest.raises(TrainingError, match=r"training needs scikit-learn; .* pip install '\.\[detect\]'"):
         train(corpus(), test_share=0.2, seed=0)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from specwatch_exporters.catalog import CATALOG
+from specwatch_exporters.metric import Source
 from specwatch_exporters.notices import CODES
 from specwatch_exporters.proxy.options import OPTIONS as PROXY_OPTIONS
 from specwatch_exporters.sidecar.options import OPTIONS, Option
@@ -27,6 +28,15 @@ def metrics_table() -> str:
         labels = ", ".join(metric.labels) or "none"
         row = (f"`{metric.name}`", str(metric.source), str(metric.kind), labels, _cell(metric.help))
         rows.append(f"| {' | '.join(row)} |")
+    return "\n".join(rows) + "\n"
+
+
+def metric_names() -> str:
+    """Names by the part that exports them, without the prefix that all have."""
+    rows = []
+    for part in Source:
+        names = [metric.name.removeprefix("specwatch_") for metric in CATALOG if part in metric.source]
+        rows.append(f"- *{part}*: {', '.join(f'`{name}`' for name in names)}")
     return "\n".join(rows) + "\n"
 
 
@@ -48,6 +58,7 @@ def settings_table(options: Sequence[Option]) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "metric-names": metric_names,
     "metrics": metrics_table,
     "proxy-settings": partial(settings_table, PROXY_OPTIONS),
     "settings": partial(settings_table, OPTIONS),

@@ -10,6 +10,9 @@ MAX_CLASSES = 12
 OTHER = "other"
 """The class of what no class describes."""
 
+DEFAULT = "default"
+"""The class of a request that neither a header, nor a rule, nor a classifier gives one."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,31}", re.ASCII)
 RULE = "1 to 32 of a-z, 0-9, _, . and -, the first a letter or a digit"
 

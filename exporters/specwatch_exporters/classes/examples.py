@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,12 +29,14 @@ class Example:
         source: where it comes from, when the file says so; results are also given per source.
         group: what it belongs to (a conversation, a template), when the file says so; what a class has of one
             group is never split between training and test.
+        line: its first line in the file, from 1; no part of what it is.
     """
 
     text: str
     name: str
     source: str | None = None
     group: str | None = None
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,17 @@ def read_examples(path: Path) -> ExampleFile:
         raise ExamplesError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def disputes(examples: Iterable[Example]) -> list[tuple[Example, Example]]:
+    """Prompts with more than one class: of each the first example and the first one of another class."""
+    first: dict[str, Example] = {}
+    found: dict[str, tuple[Example, Example]] = {}
+    for example in examples:
+        known = first.setdefault(example.text, example)
+        if known.name != example.name:
+            found.setdefault(example.text, (known, example))
+    return list(found.values())
+
+
 def _read(file: BinaryIO, name: str) -> ExampleFile:
     found: dict[tuple[str, str], Example] = {}
     lines = number = 0
@@ -72,7 +86,7 @@ def _read(file: BinaryIO, name: str) -> ExampleFile:
         if not line.strip():
             continue
         try:
-            example = _example(line)
+            example = _example(line, number)
         except ValueError as error:
             raise ExamplesError(f"{name}:{number}: {error}") from error
         lines += 1
@@ -84,7 +98,7 @@ def _read(file: BinaryIO, name: str) -> ExampleFile:
     return ExampleFile(tuple(found.values()), lines - len(found))
 
 
-def _example(line: bytes) -> Example:
+def _example(line: bytes, number: int) -> Example:
     """One line's example; raises `ValueError` with one clause."""
     if len(line) > MAX_LINE:
         raise ValueError(f"longer than {MAX_LINE:,} bytes")
@@ -103,7 +117,7 @@ def _example(line: bytes) -> Example:
         raise ValueError("'text' is blank")
     if not is_class_name(name):
         raise ValueError(f"'class' must be {RULE}")
-    return Example(text, name, _optional(record, "source"), _optional(record, "group"))
+    return Example(text, name, _optional(record, "source"), _optional(record, "group"), number)
 
 
 def _string(record: dict[str, Any], field: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from specwatch_exporters.classes.class_name import MAX_CLASSES, OTHER
 from specwatch_exporters.classes.evaluation import Evaluation, evaluate
-from specwatch_exporters.classes.examples import Example
+from specwatch_exporters.classes.examples import Example, disputes
 from specwatch_exporters.classes.features import buckets_of
 from specwatch_exporters.classes.hashed_linear import HashedLinearClassifier
 from specwatch_exporters.classes.model import MAX_BUCKETS, MIN_BUCKETS, ZERO, Model
@@ -24,7 +24,8 @@ from specwatch_exporters.classes.split import split
 BUCKETS = 1 << 15
 REGULARISATION = 10.0
 """scikit-learn's `C`; on the shipped model's corpus, 3 to 100 give results within one point of each other."""
-INSTALL = "pip install 'specwatch[detect]'"
+INSTALL = "pip install '.[detect]'"
+_NAMED_DISPUTES = 3
 _MAX_ITERATIONS = 1000
 
 
@@ -55,7 +56,8 @@ def train(examples: Sequence[Example], *, test_share: float, seed: int, buckets:
         buckets: a power of two; the file has this many bytes per class.
 
     Raises:
-        TrainingError: scikit-learn is missing, a setting is out of range, or there are too many classes.
+        TrainingError: scikit-learn is missing, a setting is out of range, there are too many classes, or a prompt
+            has two.
         SplitError: a class has too few examples.
     """
     if not 0 < test_share <= 0.5:
@@ -65,6 +67,7 @@ def train(examples: Sequence[Example], *, test_share: float, seed: int, buckets:
         raise TrainingError(f"{len(counts)} classes; a model may have {MAX_CLASSES} at most: merge some")
     if not MIN_BUCKETS <= buckets <= MAX_BUCKETS or buckets & (buckets - 1):
         raise TrainingError(f"{buckets} buckets; it must be a power of two from {MIN_BUCKETS} to {MAX_BUCKETS}")
+    _refuse_disputes(disputes(examples))
     linear_model = _library("sklearn.linear_model")
     parts = split(examples, test_share, seed)
     classes = tuple(sorted(counts))
@@ -88,12 +91,24 @@ def train(examples: Sequence[Example], *, test_share: float, seed: int, buckets:
     return Trained(_model(classes, counts, *_rows(estimator), training=facts), held_out)
 
 
+def _refuse_disputes(found: Sequence[tuple[Example, Example]]) -> None:
+    """A prompt cannot belong to two classes: say where such prompts stand, and never what they say."""
+    if not found:
+        return
+    places = ", ".join(
+        f"lines {one.line} and {other.line} ({one.name}, {other.name})" for one, other in found[:_NAMED_DISPUTES]
+    )
+    subject = "1 prompt has" if len(found) == 1 else f"{len(found):,} prompts have"
+    some = ", among them" if len(found) > _NAMED_DISPUTES else ""
+    raise TrainingError(f"{subject} two classes{some}: {places}; keep one class for each")
+
+
 def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise TrainingError(
-            "training needs scikit-learn; install it with: pip install 'specwatch[detect]'"
+            f"training needs scikit-learn; install it, in specwatch's folder, with: {INSTALL}"
         ) from error
 
 

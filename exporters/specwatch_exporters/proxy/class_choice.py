@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Final
 
+from specwatch_exporters.classes.class_name import DEFAULT
 from specwatch_exporters.classes.classifier import Classifier
 from specwatch_exporters.proxy.class_rules import Rule, Traits, key_digest
 from specwatch_exporters.proxy.http_head import RequestHead
@@ -14,7 +15,6 @@ from specwatch_exporters.proxy.request_reading import RequestFacts
 from specwatch_exporters.request_labels import class_label
 
 CLASS_HEADER: Final = b"x-specwatch-class"
-DEFAULT_CLASS: Final = "default"
 _MAX_PENDING: Final = 64
 
 
@@ -60,7 +60,7 @@ class ClassChoice:
                 self._ask(self._classifier, text, then)
                 return
             self._on_busy()
-        then(known or DEFAULT_CLASS)
+        then(known or DEFAULT)
 
     def _by_header(self, head: RequestHead) -> str | None:
         given = head.headers.get(CLASS_HEADER)
@@ -82,6 +82,6 @@ class ClassChoice:
         def done(answer: asyncio.Future[str]) -> None:
             self._pending -= 1
             failed = answer.cancelled() or answer.exception() is not None
-            then(DEFAULT_CLASS if failed else answer.result())
+            then(DEFAULT if failed else answer.result())
 
         future.add_done_callback(done)

@@ -7,6 +7,7 @@
 
 Every condition of a rule must hold: `path`, `model` and `lora` are patterns (`*`, `?`), `api_key_sha256` is the
 SHA-256 of the key, in hexadecimal, as `printf %s "$KEY" | sha256sum` prints it. The first rule that fits wins.
+There are places for 12 classes beside `default` and `other`.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from specwatch_exporters.classes.class_name import RULE, is_class_name
+from specwatch_exporters.classes.class_name import DEFAULT, MAX_CLASSES, OTHER, RULE, is_class_name
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _KEYS: Final = frozenset({"class", "path", "model", "lora", "api_key_sha256"})
 _MAX_FILE: Final = 1024 * 1024
+_PLACES: Final = f"accepted: {MAX_CLASSES} at most beside {DEFAULT} and {OTHER}"
 
 
 class RulesError(ValueError):
@@ -71,7 +73,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     """Read a file of rules.
 
     Raises:
-        RulesError: it cannot be read, or holds something else.
+        RulesError: it cannot be read, holds something else, or has more classes than there are places.
     """
     try:
         with path.open("rb") as file:
@@ -82,7 +84,33 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     rules = document.get("rule")
     if len(text) > _MAX_FILE or set(document) != {"rule"} or not isinstance(rules, list) or not rules:
         raise RulesError(f"{path}: accepted: one or more [[rule]] tables and nothing else, up to 1 MiB")
-    return tuple(_rule(f"{path}: rule {number}", rule) for number, rule in enumerate(rules, start=1))
+    found = tuple(_rule(f"{path}: rule {number}", rule) for number, rule in enumerate(rules, start=1))
+    count = _own_classes(rule.traffic_class for rule in found)
+    if count > MAX_CLASSES:
+        raise RulesError(f"{path}: {count} classes; {_PLACES}: let rules share a class")
+    return found
+
+
+def promised_classes(rules: Sequence[Rule], classifier: Sequence[str]) -> tuple[str, ...]:
+    """Classes that requests can get without a header; each is to have a place before any client chooses one.
+
+    Args:
+        rules: in order.
+        classifier: names that the classifier can return.
+
+    Raises:
+        RulesError: more than there are places; the message names no file.
+    """
+    names = (DEFAULT, *(rule.traffic_class for rule in rules), *classifier)
+    count = _own_classes(names)
+    if count > MAX_CLASSES:
+        problem = f"{count} classes of the rules and the classifier; {_PLACES}"
+        raise RulesError(f"{problem}: let rules share a class, or use no classifier")
+    return tuple(dict.fromkeys(names))
+
+
+def _own_classes(names: Iterable[str]) -> int:
+    return len(set(names) - {DEFAULT, OTHER})
 
 
 def key_digest(authorization: bytes | None, api_key: bytes | None) -> str | None:

@@ -10,6 +10,8 @@ from typing import Protocol, cast
 
 from specwatch_exporters.proxy.exchange import Exchange
 from specwatch_exporters.proxy.http_head import Header, RequestHead
+from specwatch_exporters.proxy.leave_watch import LeaveWatch
+from specwatch_exporters.proxy.own_address import Ends, ends
 from specwatch_exporters.proxy.own_answers import Refusal, refusal_bytes
 from specwatch_exporters.proxy.parties import Passage
 from specwatch_exporters.proxy.request_parser import RefusedError, RequestParser
@@ -19,7 +21,16 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class ClientRegister(Passage, Protocol):
-    """Where connections are listed, and what is the same for all of them."""
+    """Where connections are listed, and what is the same for all of them.
+
+    Attributes:
+        leaves: sees a client leave while nothing is read from it.
+    """
+
+    leaves: LeaveWatch
+
+    def comes_back(self, client: Ends | None) -> bool:
+        """Whether a client is the sidecar itself."""
 
     def client_joined(self, client: ClientConnection) -> None:
         """A client has connected."""
@@ -31,7 +42,8 @@ class ClientRegister(Passage, Protocol):
 class ClientConnection(asyncio.Protocol):
     """A connection.
 
-    Requests behind the current one (pipelining) wait, and nothing more is read meanwhile.
+    Requests behind the current one (pipelining) wait, and nothing more is read meanwhile; only that the client
+    leaves is still seen.
 
     Args:
         register: see `ClientRegister`.
@@ -51,9 +63,13 @@ class ClientConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._idle_since: float | None = None
         self._holds: set[str] = set()
+        self._descriptor = -1
+        self._ends: Ends | None = None
+        self._known = False
         self.full = False
         self.reading = False
         self._closing = False
+        self._deaf = False
 
     # From asyncio.
 
@@ -64,15 +80,18 @@ class ClientConnection(asyncio.Protocol):
         do not; with it on, a chunk waits up to 40 ms for the client's delayed acknowledgement.
         """
         self._transport = cast("asyncio.Transport", transport)
+        self._ends = ends(transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
         sock = transport.get_extra_info("socket")
+        if sock is not None:
+            self._descriptor = sock.fileno()
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._register.client_joined(self)
         self._rest()
 
     def data_received(self, data: bytes) -> None:
-        """Parse; while the connection is closing, what comes is thrown away."""
-        if self._closing:
+        """Parse; while the connection is closing, and behind what cannot be read, what comes is thrown away."""
+        if self._closing or self._deaf:
             return
         self.reading = True
         try:
@@ -87,11 +106,13 @@ class ClientConnection(asyncio.Protocol):
     def eof_received(self) -> None:
         """The client has closed, or half closed: servers of LLM APIs take both for leaving, and so does this."""
         self._leave()
+        self._close(linger=False)
 
     def connection_lost(self, _error: Exception | None) -> None:
         """The connection is gone."""
         self._closing = True
         self._transport = None
+        self._register.leaves.forget(self._descriptor, self.eof_received)
         self._set_timer(None)
         self._register.client_left(self)
         self._leave()
@@ -113,6 +134,10 @@ class ClientConnection(asyncio.Protocol):
     def request_head(self, head: RequestHead) -> None:
         """A request begins."""
         self._idle_since = None
+        if not self._known:  # by its first request a connection of the sidecar's own can be told from others
+            self._known = True
+            if self._register.comes_back(self._ends):
+                raise RefusedError(Refusal.LOOP)
         if len(self._queue) >= self._register.limits.pipelined:
             raise RefusedError(Refusal.PIPELINE)
         exchange = Exchange(head, self, self._register)
@@ -145,6 +170,7 @@ class ClientConnection(asyncio.Protocol):
         """Stop reading until every reason is released."""
         if not self._holds and self._transport is not None:
             self._transport.pause_reading()
+            self._register.leaves.watch(self._descriptor, self.eof_received)
         self._holds.add(reason)
 
     def release_reading(self, reason: str) -> None:
@@ -152,6 +178,7 @@ class ClientConnection(asyncio.Protocol):
         if reason in self._holds:
             self._holds.discard(reason)
             if not self._holds and self._transport is not None:
+                self._register.leaves.forget(self._descriptor, self.eof_received)
                 self._transport.resume_reading()
 
     def exchange_done(self, *, keep_alive: bool) -> None:
@@ -196,12 +223,13 @@ class ClientConnection(asyncio.Protocol):
     # Inside.
 
     def _refuse(self, refusal: Refusal) -> None:
-        """The bytes cannot be read any further."""
+        """The bytes cannot be read any further; the client is listened to only for its leaving."""
+        self._deaf = True
+        self.release_reading("queue")
         if self._receiving is not None:
             self._receiving.request_failed(refusal)
         elif self._queue:
             self._refusal = refusal
-            self.hold_reading("refusal")
         else:
             self._answer_and_close(refusal)
 

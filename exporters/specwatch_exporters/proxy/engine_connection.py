@@ -6,6 +6,8 @@ import asyncio
 import select
 from typing import Protocol, cast
 
+from specwatch_exporters.proxy.lane import Lane
+from specwatch_exporters.proxy.own_address import Ends, ends
 from specwatch_exporters.proxy.own_answers import Refusal
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 from specwatch_exporters.proxy.response_parser import AnswerError, Received, ResponseParser
@@ -35,23 +37,34 @@ class ConnectionKeeper(Protocol):
     def forget(self, connection: EngineConnection) -> None:
         """The connection is gone."""
 
+    def give_back(self, connection: EngineConnection) -> None:
+        """The connection may carry another request."""
+
+    def trouble(self, reason: str) -> None:
+        """The engine sent what is no answer."""
+
 
 class EngineConnection(asyncio.Protocol):
     """A connection, idle or in use.
 
     Args:
         keeper: is told when the connection is gone.
+        lane: of the pool where there are several.
 
     Attributes:
+        lane: see above.
         rests_since: the loop's time at the end of the last exchange.
+        ends: this side and the engine's.
     """
 
-    def __init__(self, keeper: ConnectionKeeper) -> None:
+    def __init__(self, keeper: ConnectionKeeper, lane: Lane | None = None) -> None:
         self._keeper = keeper
+        self.lane = lane
         self._user: EngineUser | None = None
         self._parser: ResponseParser | None = None
         self._transport: asyncio.Transport | None = None
         self.rests_since = 0.0
+        self.ends: Ends | None = None
 
     @property
     def usable(self) -> bool:
@@ -80,6 +93,10 @@ class EngineConnection(asyncio.Protocol):
         """Take the connection for one exchange."""
         self._user = user
         self._parser = ResponseParser(method, self._keeper.limits)
+
+    def give_back(self) -> None:
+        """To where it belongs, behind a complete response."""
+        self._keeper.give_back(self)
 
     def rest(self) -> None:
         """The exchange is over: wait for the next one."""
@@ -111,6 +128,7 @@ class EngineConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember the transport (asyncio)."""
         self._transport = cast("asyncio.Transport", transport)
+        self.ends = ends(transport.get_extra_info("sockname"), transport.get_extra_info("peername"))
 
     def data_received(self, data: bytes) -> None:
         """Parse and hand on (asyncio)."""
@@ -120,8 +138,9 @@ class EngineConnection(asyncio.Protocol):
             return
         try:
             got = parser.feed(data)
-        except AnswerError:
+        except AnswerError as error:
             self.abort()
+            self._keeper.trouble(str(error))
             user.engine_lost(Refusal.BAD_ANSWER)
             return
         user.received(got)

@@ -6,9 +6,13 @@ import asyncio
 import ssl
 from typing import NamedTuple, Protocol
 
+from specwatch_exporters.proxy.connect_problem import connect_problem
 from specwatch_exporters.proxy.engine_connection import EngineConnection
+from specwatch_exporters.proxy.lane import Lane
+from specwatch_exporters.proxy.own_address import Ends
 from specwatch_exporters.proxy.own_answers import Refusal
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
+from specwatch_exporters.proxy.sparse_log import SparseLog
 
 
 class EngineTarget(NamedTuple):
@@ -45,13 +49,18 @@ class EnginePool:
     Args:
         target: where the engine is.
         limits: times.
+        log: hears why the engine cannot be reached.
+        lane: its own, if it is one of several pools.
     """
 
-    def __init__(self, target: EngineTarget, limits: ProxyLimits) -> None:
+    def __init__(self, target: EngineTarget, limits: ProxyLimits, log: SparseLog, lane: Lane | None = None) -> None:
         self.limits = limits
+        self._lane = lane
         self._target = target
+        self._log = log
         self._idle: list[EngineConnection] = []
         self._all: set[EngineConnection] = set()
+        self._ends: set[Ends | None] = set()
         self._empty = asyncio.Event()
         self._reaper: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
@@ -60,6 +69,24 @@ class EnginePool:
     def open_count(self) -> int:
         """Connections, idle and in use, and those being made."""
         return len(self._all) + len(self._connecting)
+
+    def is_own(self, client: Ends | None) -> bool:
+        """Whether a client's connection is the other side of one of this pool: the upstream leads back here."""
+        return client in self._ends
+
+    def trouble(self, reason: str) -> None:
+        """The engine sent what is no answer."""
+        self._log.warn(f"answer{self._suffix}", f"{self._name} sent no valid HTTP/1.1: {reason}")
+
+    @property
+    def _suffix(self) -> str:
+        """Tells the troubles of several pools apart."""
+        return "" if self._lane is None else f" {self._lane.name}"
+
+    @property
+    def _name(self) -> str:
+        host = f"[{self._target.host}]" if ":" in self._target.host else self._target.host
+        return f"the engine at {host}:{self._target.port}"
 
     def request(self, applicant: Applicant) -> None:
         """Give a connection, now or as soon as it is made."""
@@ -83,6 +110,7 @@ class EnginePool:
     def forget(self, connection: EngineConnection) -> None:
         """A connection is gone."""
         self._all.discard(connection)
+        self._ends.discard(connection.ends)
         if not self._all:
             self._empty.set()
         if connection in self._idle:
@@ -116,14 +144,18 @@ class EnginePool:
         host, port, tls = self._target
         try:
             async with asyncio.timeout(self.limits.connect_s):
-                _, connection = await loop.create_connection(lambda: EngineConnection(self), host, port, ssl=tls)
-        except TimeoutError:
-            applicant.engine_unreachable(Refusal.CONNECT_TIMEOUT)
-            return
-        except (OSError, UnicodeError):
-            applicant.engine_unreachable(Refusal.UNREACHABLE)
+                _, connection = await loop.create_connection(
+                    lambda: EngineConnection(self, self._lane), host, port, ssl=tls
+                )
+        except (OSError, UnicodeError) as error:
+            problem = connect_problem(error, self.limits.connect_s)
+            self._log.warn(f"connect{self._suffix}", f"{self._name} cannot be reached: {problem}")
+            timed_out = isinstance(error, TimeoutError)
+            applicant.engine_unreachable(Refusal.CONNECT_TIMEOUT if timed_out else Refusal.UNREACHABLE)
             return
         self._all.add(connection)
+        if connection.ends is not None:
+            self._ends.add(connection.ends)
         self._empty.clear()
         if applicant.over:
             self.give_back(connection)

@@ -16,6 +16,7 @@ from specwatch_exporters.proxy.http_head import (
     last_chunk,
     request_bytes,
     response_bytes,
+    uncoded,
     without,
 )
 from specwatch_exporters.proxy.own_answers import Refusal, refusal_bytes
@@ -136,7 +137,11 @@ class Exchange:
         whole = self._rewriter is not None and self._request_over
         body = b"".join(self._held) if whole else b"".join(map(self._framed, self._held))
         length = len(body) if whole else None
-        head = request_bytes(self._forwarded_head(), self._passage.prefix, self._passage.host_header, length)
+        lane = connection.lane
+        route = self._passage.route if lane is None else lane.route
+        head = request_bytes(self._forwarded_head(), route, length)
+        if lane is not None:
+            self._witness.goes_to(lane)
         self._unsent += [head, body]
         if not whole and self._request_over and self._framing is Framing.CHUNKED:
             self._unsent.append(last_chunk(self._trailers))
@@ -224,8 +229,10 @@ class Exchange:
         head = self._head
         if self._rewriter is None:
             return head
-        headers = Headers(without(head.headers.pairs, b"expect"))
-        return RequestHead(head.method, head.target, head.version, headers, head.keep_alive)
+        fields = without(head.headers.pairs, b"expect")
+        if self._rewriter.asked:
+            fields = uncoded(fields)
+        return RequestHead(head.method, head.target, head.version, Headers(fields), head.keep_alive)
 
     def _framed(self, data: bytes) -> bytes:
         return chunk(data) if self._framing is Framing.CHUNKED else data
@@ -237,10 +244,11 @@ class Exchange:
         if not head.has_body(self._head.method):
             shown = Framing.NONE if self._head.version == "1.0" or incoming is Framing.CLOSE else incoming
         else:
-            if self._rewriter is not None and incoming is not Framing.LENGTH:
+            if self._rewriter is not None:
                 self._filter = self._rewriter.response_filter(head)
             open_ended = Framing.CHUNKED if self._head.version == "1.1" else Framing.CLOSE
-            shown = self._out = Framing.LENGTH if incoming is Framing.LENGTH else open_ended
+            kept = incoming is Framing.LENGTH and self._filter is None
+            shown = self._out = Framing.LENGTH if kept else open_ended
         self._keep_alive = self._keep_alive and self._out is not Framing.CLOSE and not self._passage.stopping
         return response_bytes(head, framing=shown, client=self._head, keep_alive=self._keep_alive)
 
@@ -273,7 +281,7 @@ class Exchange:
         engine, self._engine = self._engine, None
         if engine is not None:
             if ending is Ending.COMPLETE and self._request_over and engine.reusable:
-                self._passage.pool.give_back(engine)
+                engine.give_back()
             else:
                 engine.abort()
         self._held = []

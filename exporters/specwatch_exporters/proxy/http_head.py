@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 Header = tuple[bytes, bytes]
 
@@ -123,6 +124,20 @@ class ResponseHead:
         return Framing.CLOSE if self.headers.get(_LENGTH) is None else Framing.LENGTH
 
 
+class Route(NamedTuple):
+    """How a request names the engine.
+
+    Attributes:
+        prefix: path of the engine's address, put before the target.
+        authority: the engine's own `Host`.
+        rewrite_host: send it instead of the client's.
+    """
+
+    prefix: bytes = b""
+    authority: bytes = b""
+    rewrite_host: bool = False
+
+
 def origin_form(target: bytes) -> bytes:
     """The target without scheme and authority: a client may not choose another server."""
     found = _ABSOLUTE.match(target)
@@ -147,18 +162,20 @@ def without(headers: Iterable[Header], name: bytes) -> list[Header]:
     return [header for header in headers if header[0].lower() != name]
 
 
-def request_bytes(head: RequestHead, prefix: bytes, host: bytes | None, length: int | None) -> bytes:
+def uncoded(headers: Iterable[Header]) -> list[Header]:
+    """The headers, but an answer that is to be changed is not to be compressed."""
+    return [(key, b"identity") if key.lower() == b"accept-encoding" else (key, text) for key, text in headers]
+
+
+def request_bytes(head: RequestHead, route: Route, length: int | None) -> bytes:
     """Serialise a request for the engine.
 
     Args:
         head: as the client sent it.
-        prefix: path of the engine's address, put before the target.
-        host: replaces `Host`, if not None.
+        route: to the engine.
         length: length of the body where the sidecar holds it whole; None keeps the client's framing.
     """
-    headers = end_to_end(head.headers)
-    if host is not None:
-        headers = [(key, host) if key.lower() == b"host" else (key, content) for key, content in headers]
+    headers = _with_host(head, end_to_end(head.headers), route)
     if length is not None:
         headers = [*without(headers, _LENGTH), (b"Content-Length", b"%d" % length)]
     elif head.framing is Framing.CHUNKED:
@@ -166,7 +183,19 @@ def request_bytes(head: RequestHead, prefix: bytes, host: bytes | None, length: 
     if b"trailers" in (head.headers.get(b"te") or b"").lower():
         headers += [(b"TE", b"trailers"), (b"Connection", b"TE")]
     target = origin_form(head.target)
-    return _serialise(head.method + b" " + (prefix + target if target != b"*" else target) + b" HTTP/1.1", headers)
+    if target != b"*":
+        target = route.prefix + target
+    return _serialise(b"%b %b HTTP/1.1" % (head.method, target), headers)
+
+
+def _with_host(head: RequestHead, headers: list[Header], route: Route) -> list[Header]:
+    """HTTP/1.0 knows requests without `Host`; in HTTP/1.1 such a one is wrong (RFC 9112, 3.2) and stays so."""
+    if head.headers.get(b"host") is None:
+        added = route.rewrite_host or head.version == "1.0"
+        return [(b"Host", route.authority), *headers] if added else headers
+    if not route.rewrite_host:
+        return headers
+    return [(key, route.authority) if key.lower() == b"host" else (key, content) for key, content in headers]
 
 
 def response_bytes(head: ResponseHead, *, framing: Framing, client: RequestHead, keep_alive: bool) -> bytes:
@@ -181,6 +210,8 @@ def response_bytes(head: ResponseHead, *, framing: Framing, client: RequestHead,
     headers = end_to_end(head.headers)
     if framing is Framing.CHUNKED:
         headers = [*without(headers, _LENGTH), _CHUNKED]
+    elif framing is Framing.CLOSE:
+        headers = without(headers, _LENGTH)
     if not keep_alive:
         headers.append((b"Connection", b"close"))
     elif client.version == "1.0":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from specwatch_exporters.sidecar import setting_values
@@ -24,6 +26,24 @@ def size(text: str) -> int:
     if not 1 << 10 <= count <= 4 << 30:
         raise ValueError("it is out of range")
     return count
+
+
+def connections(text: str) -> int:
+    """A number of connections."""
+    number = setting_values.count(text)
+    if not number:
+        raise ValueError("no client could connect")
+    return number
+
+
+def certificates(text: str) -> Path:
+    """A file of certificates in PEM form."""
+    path = setting_values.readable_file(text)
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ValueError):  # an SSLError is an OSError
+        raise ValueError("it holds no certificate in PEM form") from None
+    return path
 
 
 def log_level(text: str) -> str:
@@ -107,6 +127,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "64MiB",
     ),
     Option(
+        "--max-connections",
+        "NUMBER",
+        connections,
+        "a whole number from 1",
+        "Most connections of clients at a time; further ones wait. Each may need another one to the engine.",
+        shown_default="what the limit on open files has room for",
+    ),
+    Option(
         "--rewrite-host",
         "",
         setting_values.flag,
@@ -117,7 +145,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "--ca-file",
         "FILE",
-        setting_values.readable_file,
+        certificates,
         "a PEM file that can be read",
         "Authorities to trust over https.",
         shown_default="the system's",

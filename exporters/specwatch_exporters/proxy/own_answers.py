@@ -19,6 +19,7 @@ class Refusal(Enum):
     PIPELINE = (429, "Too many requests wait on this connection.")
     HEAD_TOO_LARGE = (431, "The head is larger than the sidecar's limit.")
     CODING = (501, "Transfer codings other than chunked are not passed on.")
+    LOOP = (508, "The sidecar's upstream is the sidecar itself.")
     UNREACHABLE = (502, "The engine cannot be reached.")
     BAD_ANSWER = (502, "The engine's answer is not valid HTTP/1.1.")
     NO_ANSWER = (502, "The engine closed the connection without an answer.")

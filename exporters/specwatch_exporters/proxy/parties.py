@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
-from specwatch_exporters.proxy.engine_connection import EngineConnection
 from specwatch_exporters.proxy.engine_pool import Applicant
-from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead
+from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead, Route
+from specwatch_exporters.proxy.lane import Lane
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 
 
@@ -30,6 +30,9 @@ class Witness(Protocol):
     def request_end(self) -> None:
         """The request is complete."""
 
+    def goes_to(self, lane: Lane) -> None:
+        """It is sent to one of several pools; called at most once."""
+
     def response_head(self, head: ResponseHead) -> None:
         """The engine sent the head."""
 
@@ -51,9 +54,15 @@ class BodyFilter(Protocol):
 
 
 class Rewriter(Protocol):
-    """Changes a request that is held whole, and takes the consequences out of its answer."""
+    """Changes a request that is held whole, and takes the consequences out of its answer.
+
+    Attributes:
+        limit: bytes of a request that is held.
+        asked: whether the request was changed.
+    """
 
     limit: int
+    asked: bool
 
     def rewrite(self, body: bytes) -> bytes:
         """The body to send instead; the same one to leave it as it is."""
@@ -95,9 +104,6 @@ class EngineSide(Protocol):
     def request(self, applicant: Applicant) -> None:
         """Give a connection, now or later."""
 
-    def give_back(self, connection: EngineConnection) -> None:
-        """Take a connection back."""
-
 
 class Passage(Protocol):
     """What is the same for all exchanges."""
@@ -111,12 +117,8 @@ class Passage(Protocol):
         """What a client may send."""
 
     @property
-    def prefix(self) -> bytes:
-        """Path of the engine's address."""
-
-    @property
-    def host_header(self) -> bytes | None:
-        """Replaces the client's `Host`, if not None."""
+    def route(self) -> Route:
+        """How requests name the engine."""
 
     @property
     def stopping(self) -> bool:

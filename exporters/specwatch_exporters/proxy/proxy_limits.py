@@ -14,6 +14,7 @@ class ProxyLimits(NamedTuple):
         target_bytes: of the request target.
         body_bytes: of a request's body.
         read_bytes: of a body that is read for metrics; larger ones are passed on unread.
+        clients: connections at a time; further ones wait.
         pipelined: requests that may wait on one connection.
         idle_s: time that a client may take between two requests, the next one's head included.
         linger_s: time for a client to read an answer that came before its request had ended.
@@ -27,6 +28,7 @@ class ProxyLimits(NamedTuple):
     target_bytes: int = 16 * 1024
     body_bytes: int = 64 * 1024 * 1024
     read_bytes: int = 1024 * 1024
+    clients: int = 10_000
     pipelined: int = 32
     idle_s: float = 75.0
     linger_s: float = 2.0

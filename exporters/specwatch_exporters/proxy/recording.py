@@ -21,6 +21,7 @@ class Recording:
 
     Attributes:
         model: label of the model, as far as it is known.
+        speculation: method of the engine that it goes to.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -29,6 +30,7 @@ class Recording:
         self._pending: list[Callable[[], None]] = []
         self._under_way = False
         self.model = observer.model
+        self.speculation = observer.speculation
 
     def classed(self, name: str) -> None:
         """The class is known: catch up."""
@@ -44,7 +46,7 @@ class Recording:
             step()
 
     def _series(self, batch: str) -> RequestSeries:
-        return self._observer.metrics.series(self.model, self._class, batch, self._observer.speculation)
+        return self._observer.metrics.series(self.model, self._class, batch, self.speculation)
 
     def arrived(self, since: float, *, waits: bool) -> None:
         """It is under way; `waits` if its first token will be seen."""
@@ -63,6 +65,10 @@ class Recording:
             self._series(batch).time_to_first_token.observe(seconds)
 
         self._run(step)
+
+    def shows_no_text(self) -> None:
+        """Its first text will not be seen, so nobody waits for it."""
+        self._run(lambda: self._observer.in_flight.first_token(self, self._class))
 
     def with_first(self, batch: str, tokens: int) -> None:
         """So many tokens came together with the first one."""
@@ -111,7 +117,7 @@ class Recording:
         lengths = record.histogram if tally.drafts == sum(record.histogram) else ()
         self._series(batch).draft_steps(lengths)
         counts = DraftCounts(tally, record.speculation.drafted_per_position)
-        metrics.drafts(self.model, self._class, self._observer.speculation, counts)
+        metrics.drafts(self.model, self._class, self.speculation, counts)
 
     def engine_first_token(self, batch: str, seconds: float) -> None:
         """The engine says when the first token of an answer that is not streamed was made."""

@@ -43,6 +43,8 @@ class RequestParser:
     """Parses one connection's requests.
 
     An offer to upgrade the protocol is ignored, as RFC 9110 section 7.8 allows; the request is served as it is.
+    llhttp does not tell where in a read a head or a body ends, so bytes of an unfinished head are counted from the
+    first read that ends neither.
 
     Args:
         sink: receives the requests.
@@ -54,6 +56,8 @@ class RequestParser:
         self._limits = limits
         self._parser = httptools.HttpRequestParser(self)
         self._refusal: Refusal | None = None
+        self._version = ""
+        self._past_head = False
         self._unfinished = 0
         self._in_head = True
         self._upgrading = False
@@ -65,10 +69,13 @@ class RequestParser:
         Raises:
             RefusedError: they are malformed or over a limit; the connection cannot be read any further.
         """
+        self._past_head = False
         offset = self._feed(data)
         if offset is not None:
             self._resume(data[offset:])
-        elif self._in_head:
+        elif self._past_head:
+            self._unfinished = 0
+        else:
             self._unfinished += len(data)
             if self._unfinished > self._limits.head_bytes:
                 raise RefusedError(Refusal.HEAD_TOO_LARGE)
@@ -97,7 +104,7 @@ class RequestParser:
 
     def _resume(self, rest: bytes) -> None:
         """Read the request again without its offer to upgrade: llhttp stops behind the head of one with it."""
-        head = [self._parser.get_method() + b" " + self._target + b" HTTP/1.1"]
+        head = [b"%b %b HTTP/%b" % (self._parser.get_method(), self._target, self._version.encode())]
         for key, content in self._headers:
             name = key.lower()
             if name not in _UPGRADE_FIELDS:
@@ -141,8 +148,8 @@ class RequestParser:
         coding = headers.get(b"transfer-encoding")
         if coding is not None and coding.lower() != b"chunked":
             self._refuse(Refusal.CODING)
-        self._in_head = False
-        self._unfinished = 0
+        self._past_head, self._in_head = True, False
+        self._version = version
         self._size = self._fields = 0
         if self._parser.should_upgrade():
             self._upgrading = True
@@ -152,11 +159,12 @@ class RequestParser:
 
     def on_body(self, data: bytes) -> None:
         """A part of the body (llhttp)."""
+        self._past_head = True
         self._sink.request_body(data)
 
     def on_message_complete(self) -> None:
         """The request is complete (llhttp)."""
-        self._in_head = True
+        self._past_head = True
         if not self._upgrading:
             self._sink.request_end(self._trailers)
 

@@ -8,10 +8,11 @@ from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.batch_meter import Mark
 from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead
+from specwatch_exporters.proxy.lane import Lane
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.parties import Ending
 from specwatch_exporters.proxy.recording import Recording
-from specwatch_exporters.proxy.request_reading import RequestFacts, glance, read_request
+from specwatch_exporters.proxy.request_reading import RequestFacts, StreamSearch, read_request
 from specwatch_exporters.proxy.response_reading import Chunk, Reading, Unread, read_response
 from specwatch_exporters.proxy.token_tally import TokenTally
 from specwatch_exporters.request_labels import batch_label
@@ -39,7 +40,9 @@ class RequestWatch:
         self._recording = Recording(observer)
         self._body: list[bytes] = []
         self._body_size = 0
+        self._search: StreamSearch | None = None
         self._facts = RequestFacts()
+        self._lane: Lane | None = None
         self._mark: Mark | None = None
         self._joined = False
         self._status = 0
@@ -51,14 +54,25 @@ class RequestWatch:
     # From the exchange, in order.
 
     def request_body(self, data: bytes) -> None:
-        """Keep a copy up to the limit."""
-        if self._body_size <= self._observer.read_limit:
-            self._body.append(data)
+        """Keep a copy; beyond the limit only look for what the batch depends on."""
         self._body_size += len(data)
+        if self._search is not None:
+            self._search.feed(data)
+            return
+        self._body.append(data)
+        if self._body_size > self._observer.read_limit:
+            self._search = StreamSearch()
+            self._search.feed(b"".join(self._body))
+            self._body = []
 
     def request_end(self) -> None:
         """The request is complete: time starts here."""
         self._begin()
+
+    def goes_to(self, lane: Lane) -> None:
+        """It is sent to one of several pools."""
+        self._lane = lane
+        self._recording.speculation = lane.method
 
     def response_head(self, head: ResponseHead) -> None:
         """The answer begins."""
@@ -66,6 +80,8 @@ class RequestWatch:
         self._status = head.status
         if 200 <= head.status < 300:
             self._reading = read_response(self._api, head.headers, self._observer.read_limit)
+            if not self._reading.streamed or self._reading.problem:
+                self._stop_waiting()
 
     @property
     def has_text(self) -> bool:
@@ -82,6 +98,8 @@ class RequestWatch:
         """
         for choice, chunk in self._reading.feed(data).items():
             self._chunk(choice, chunk, now, batch)
+        if not self._joined and self._reading.problem == "stream":
+            self._stop_waiting()
 
     def ended(self, ending: Ending) -> None:
         """It is over."""
@@ -99,6 +117,9 @@ class RequestWatch:
             self._take_record(record, batch)
         told = record is not None and record.speculation is not None
         self._recording.left(outcome, batch, now - mark.time, speculation_told=told)
+        if self._lane is not None:
+            tokens = None if record is None else record.completion_tokens
+            self._lane.ledger.finished(outcome, now - mark.time, tokens)
 
     def abandon(self) -> None:
         """Reading has failed: give back what others count on."""
@@ -129,10 +150,10 @@ class RequestWatch:
         whole = b"".join(self._body)
         self._body = []
         facts: RequestFacts | None = None
-        if self._body_size > self._observer.read_limit:
-            problem, facts = "request_too_large", glance(whole)
+        if self._search is not None:
+            problem, facts = "request_too_large", RequestFacts(stream=self._search.found)
         elif self._head.headers.get(b"content-encoding") is not None:
-            problem = "request_encoding"
+            problem, facts = "request_encoding", RequestFacts(stream=True)
         else:
             facts = read_request(self._api, whole)
             problem = "request_damaged" if facts is None and whole else ""
@@ -144,6 +165,12 @@ class RequestWatch:
         if not self._joined:
             self._joined = True
             self._observer.batch.join(self._facts.choices, now)
+
+    def _stop_waiting(self) -> None:
+        """Its first text will not be seen: it counts as generating from now on."""
+        if not self._joined:
+            self._recording.shows_no_text()
+            self._join(self._observer.clock())
 
     # The answer.
 
@@ -185,12 +212,14 @@ class RequestWatch:
         if ending is Ending.CLIENT_GONE:
             whole = self._reading.streamed and not self._reading.problem and self._reading.complete
             return Outcome.SUCCESS if whole else Outcome.ABORTED
-        return _OUTCOMES[ending]
+        if ending is Ending.ENGINE_GONE:  # before its head the client got a 502
+            return Outcome.CUT if self._status else Outcome.ERROR
+        return Outcome.UNREACHABLE if ending is Ending.UNREACHABLE else Outcome.REJECTED
 
     def _complete_outcome(self) -> Outcome:
         if self._status >= 500 or self._reading.failed:
             return Outcome.ERROR
-        if self._status >= 400:
+        if self._status >= 300:
             return Outcome.REJECTED
         return Outcome.SUCCESS if self._reading.complete else Outcome.CUT
 
@@ -209,10 +238,3 @@ class RequestWatch:
         self._recording.record(record, batch, waiting)
         if record.ttft_s is not None and not self._reading.streamed:
             self._recording.engine_first_token(waiting, record.ttft_s)
-
-
-_OUTCOMES: Final = {
-    Ending.ENGINE_GONE: Outcome.CUT,
-    Ending.UNREACHABLE: Outcome.UNREACHABLE,
-    Ending.REFUSED: Outcome.REJECTED,
-}

@@ -54,6 +54,7 @@ class ResponseParser:
         self._in_head = True
         self._bodiless = False
         self._ended = False
+        self._past_head = False
         self._unfinished = 0
         self._failure = ""
         self.reusable = False
@@ -75,7 +76,11 @@ class ResponseParser:
         if self._parts:
             got.body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts = []
-        if self._in_head:
+            self._unfinished = 0
+        elif self._past_head:
+            self._past_head = False
+            self._unfinished = 0
+        else:  # a head, or trailers, that the read does not end; as in the parser of requests
             self._unfinished += len(data)
             if self._unfinished > self._limits.head_bytes:
                 raise AnswerError("the head is too large")
@@ -122,8 +127,7 @@ class ResponseParser:
         if coding is not None and coding.lower() != b"chunked":
             self._fail("a transfer coding other than chunked")
         head = ResponseHead(status, self._reason, headers)
-        self._in_head = False
-        self._unfinished = 0
+        self._past_head, self._in_head = True, False
         self._size = self._fields = 0
         if status < 200:
             self._received.interim.append(head)

@@ -6,15 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from specwatch_exporters.bodies.fields import items, mapping
 from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.bodies.response import record_from_json
 from specwatch_exporters.bodies.sse import DONE, SseDecoder, SseOverflowError
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.http_head import Headers
 from specwatch_exporters.proxy.inflate import STEP, InflateError, Inflater, inflater
-from specwatch_exporters.proxy.stream_events import stream_events
+from specwatch_exporters.proxy.stream_events import ended_by_failure, stream_events
 
 _EVENT_LIMIT: Final = 1024 * 1024
+_MAX_CHOICES: Final = 128
 _DECODE: Final = json.JSONDecoder().raw_decode  # half the cost of `json.loads`
 
 
@@ -112,11 +114,11 @@ class WholeReading:
     """A body of one JSON object, kept until it is complete."""
 
     complete = True
-    failed = False
     streamed = False
 
     def __init__(self, inflate: Inflater, limit: int) -> None:
         self.problem = ""
+        self.failed = False
         self._inflate = inflate
         self._limit = limit
         self._body = bytearray()
@@ -143,7 +145,9 @@ class WholeReading:
         if self.problem:
             return
         try:
-            self._record = record_from_json(json.loads(self._body))
+            body = json.loads(self._body)
+            self._record = record_from_json(body)
+            self.failed = _says_failed(body)
         except (ValueError, RecursionError):
             self._give_up("damaged")
         self._body.clear()
@@ -223,6 +227,17 @@ class StreamedReading:
     def _note_damage(self, data: str) -> None:
         if data.strip() != DONE:
             self.problem = "event"
+
+
+def _says_failed(body: object) -> bool:
+    """Whether a whole answer is an error, or ends with one, although its status is 200; SGLang may send a list."""
+    if isinstance(body, list):
+        return any(_says_failed(one) for one in body[:_MAX_CHOICES] if isinstance(one, dict))
+    fields = mapping(body)
+    if fields.get("error") or "error" in (fields.get("object"), fields.get("type")):
+        return True
+    ends = (mapping(fields.get("meta_info")), *items(fields.get("choices"))[:_MAX_CHOICES])
+    return fields.get("status") == "failed" or any(map(ended_by_failure, ends))
 
 
 def _object(data: str) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.metadata import version as package_version
 from typing import Self
 
@@ -17,8 +18,11 @@ from prometheus_client import CollectorRegistry, Gauge
 from specwatch_exporters import catalog
 from specwatch_exporters.proxy.admin_site import admin_site
 from specwatch_exporters.proxy.class_choice import ClassChoice
+from specwatch_exporters.proxy.class_rules import RulesError, promised_classes
+from specwatch_exporters.proxy.descriptor_limit import current_client_room
 from specwatch_exporters.proxy.engine_pool import EngineTarget
 from specwatch_exporters.proxy.event_loop import new_event_loop
+from specwatch_exporters.proxy.http_head import Route
 from specwatch_exporters.proxy.in_flight import InFlight
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
@@ -28,6 +32,7 @@ from specwatch_exporters.proxy.settings import ProxySettings
 from specwatch_exporters.request_labels import UNKNOWN, RequestLimits, model_label
 from specwatch_exporters.request_metrics import RequestMetrics
 from specwatch_exporters.sidecar.server import RunningServer, bind, serve_site
+from specwatch_exporters.sidecar.settings import SettingsError
 
 
 class RequestSidecar:
@@ -39,6 +44,9 @@ class RequestSidecar:
         clock: monotonic seconds.
 
     Use as a context manager, or call `start` and `stop`.
+
+    Raises:
+        SettingsError: rules and classifier have more classes than there are places.
     """
 
     def __init__(
@@ -54,7 +62,8 @@ class RequestSidecar:
         build = catalog.BUILD_INFO
         Gauge(build.name, build.help, build.labels, registry=self.registry).labels(self._version).set(1)
         self._observer = self._new_observer(limits, clock)
-        self.service = self._new_service(limits._replace(body_bytes=settings.max_body))
+        clients = settings.max_connections or current_client_room()
+        self.service = self._new_service(limits._replace(body_bytes=settings.max_body, clients=clients))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
@@ -109,6 +118,12 @@ class RequestSidecar:
         if self._admin is not None:
             self._admin.close()
 
+    def hurry(self) -> None:
+        """While `stop` waits in another thread or below: cut off the answers that it waits for."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has closed meanwhile
+                self._loop.call_soon_threadsafe(self.service.hurry)
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -124,7 +139,7 @@ class RequestSidecar:
 
     async def _live(self, listener: socket.socket, started: threading.Event) -> None:
         try:
-            await self.service.start(listener)
+            self.service.start(listener)
         finally:
             started.set()
         if self._stopping is not None:
@@ -135,7 +150,10 @@ class RequestSidecar:
 
     def _new_observer(self, limits: ProxyLimits, clock: Callable[[], float]) -> Observer:
         settings = self._settings
-        reserved = [*(rule.traffic_class for rule in settings.rules), *settings.classes]
+        try:
+            reserved = promised_classes(settings.rules, settings.classes)
+        except RulesError as error:
+            raise SettingsError(f"--class-rules, --classifier: {error}") from None
         metrics = RequestMetrics(self.registry, RequestLimits(), reserved)
         in_flight = InFlight(clock)
         self.registry.register(in_flight)
@@ -155,14 +173,12 @@ class RequestSidecar:
 
     def _new_service(self, limits: ProxyLimits) -> ProxyService:
         upstream = self._settings.upstream
-        prefix = upstream.path.rstrip("/").encode()
-        host = upstream.authority.encode() if self._settings.rewrite_host else None
+        prefix, authority = upstream.path.rstrip("/").encode(), upstream.authority.encode()
         return ProxyService(
             EngineTarget(upstream.host, upstream.port, self._tls()),
             self._observer,
             limits,
-            prefix=prefix,
-            host_header=host,
+            route=Route(prefix, authority, self._settings.rewrite_host),
             request_usage=self._settings.request_usage,
         )
 

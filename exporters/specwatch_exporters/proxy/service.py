@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from contextlib import suppress
 from typing import Final
 
 from specwatch_exporters.proxy.api_paths import find_api, takes_stream_options
 from specwatch_exporters.proxy.client_connection import ClientConnection
+from specwatch_exporters.proxy.client_listener import ClientListener
 from specwatch_exporters.proxy.engine_pool import EnginePool, EngineTarget
-from specwatch_exporters.proxy.http_head import RequestHead
+from specwatch_exporters.proxy.http_head import RequestHead, Route
+from specwatch_exporters.proxy.leave_watch import LeaveWatch
 from specwatch_exporters.proxy.observer import Observer
+from specwatch_exporters.proxy.own_address import Ends
 from specwatch_exporters.proxy.parties import Rewriter, Witness
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 from specwatch_exporters.proxy.request_watch import RequestWatch
+from specwatch_exporters.proxy.sparse_log import SparseLog
 from specwatch_exporters.proxy.usage_request import UsageRequest
 from specwatch_exporters.proxy.witness import GuardedWatch
 
-_BACKLOG: Final = 1024
+LOG: Final = logging.getLogger("specwatch.proxy")
 
 
 class ProxyService:
@@ -28,8 +33,7 @@ class ProxyService:
         target: where the engine is.
         observer: what requests report to.
         limits: see `ProxyLimits`.
-        prefix: path of the engine's address.
-        host_header: replaces the client's `Host`, if not None.
+        route: how requests name the engine.
         request_usage: ask for usage on the client's behalf.
     """
 
@@ -39,18 +43,19 @@ class ProxyService:
         observer: Observer,
         limits: ProxyLimits = ProxyLimits(),  # noqa: B008 - immutable
         *,
-        prefix: bytes = b"",
-        host_header: bytes | None = None,
+        route: Route = Route(),  # noqa: B008 - immutable
         request_usage: bool = False,
     ) -> None:
         self.limits = limits
-        self.prefix = prefix
-        self.host_header = host_header
+        self.route = route
         self.stopping = False
-        self.pool = EnginePool(target, limits)
+        self._log = SparseLog(LOG, observer.clock)
+        self.pool = EnginePool(target, limits, self._log)
+        self.leaves = LeaveWatch()
         self._observer = observer
         self._request_usage = request_usage
-        self._server: asyncio.Server | None = None
+        self._listener: ClientListener | None = None
+        self._grace: asyncio.Timeout | None = None
         self._clients: set[ClientConnection] = set()
         self._empty = asyncio.Event()
 
@@ -67,8 +72,17 @@ class ProxyService:
     def client_left(self, client: ClientConnection) -> None:
         """Its connection is gone."""
         self._clients.discard(client)
+        if self._listener is not None:
+            self._listener.left()
         if not self._clients:
             self._empty.set()
+
+    def comes_back(self, client: Ends | None) -> bool:
+        """Whether a client is the sidecar itself."""
+        own = self.pool.is_own(client)
+        if own:
+            self._log.warn("loop", "--upstream leads back to the sidecar itself: requests go round in a circle")
+        return own
 
     def witness(self, head: RequestHead) -> Witness:
         """Whoever watches this request."""
@@ -84,23 +98,31 @@ class ProxyService:
         wanted = api is not None and takes_stream_options(api)
         return UsageRequest(self.limits.read_bytes) if wanted else None
 
-    async def start(self, listener: socket.socket) -> None:
+    def start(self, listener: socket.socket) -> None:
         """Accept connections on a bound socket; it is closed by `stop`."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: ClientConnection(self), sock=listener, backlog=_BACKLOG)
+        self._listener = ClientListener(listener, self.limits.clients, lambda: ClientConnection(self), self._log)
+        self._listener.start()
+
+    def hurry(self) -> None:
+        """While it stops: do not wait for answers any longer."""
+        if self._grace is not None:
+            self._grace.reschedule(asyncio.get_running_loop().time())
 
     async def stop(self, grace_s: float) -> None:
         """Accept no more, let answers under way finish for so many seconds, then cut off what is left."""
         self.stopping = True
-        if self._server is not None:
-            self._server.close()
+        if self._listener is not None:
+            await self._listener.close()
         for client in tuple(self._clients):
             client.close_when_idle()
         if self._clients:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), grace_s)
+                async with asyncio.timeout(grace_s) as self._grace:
+                    await self._empty.wait()
+            self._grace = None
         for client in tuple(self._clients):
             client.abort()
         if self._clients:
             await self._empty.wait()
+        self.leaves.close()
         await self.pool.close()

@@ -11,6 +11,7 @@ from specwatch_exporters.classes.classifier import Classifier
 from specwatch_exporters.classes.hashed_linear import HashedLinearClassifier
 from specwatch_exporters.classes.model_file import ModelFileError
 from specwatch_exporters.proxy.class_rules import Rule, RulesError, load_rules
+from specwatch_exporters.proxy.descriptor_limit import current_client_room
 from specwatch_exporters.proxy.options import (
     BY_FLAG,
     NO_CLASSIFIER,
@@ -18,6 +19,7 @@ from specwatch_exporters.proxy.options import (
     SHIPPED_CLASSIFIER,
     UPSTREAM_ACCEPTED,
 )
+from specwatch_exporters.proxy.own_address import leads_to
 from specwatch_exporters.sidecar.endpoint import Endpoint
 from specwatch_exporters.sidecar.engine_address import EngineAddress
 from specwatch_exporters.sidecar.setting_values import Listen
@@ -36,6 +38,7 @@ class ProxySettings:
         classifier: what classifies prompts, or None.
         classes: names that the classifier can return.
         max_body: bytes of a request's body.
+        max_connections: of clients, or None for as many as the limit on open files has room for.
         drain_s: time for answers under way when the sidecar is stopped.
     """
 
@@ -49,6 +52,7 @@ class ProxySettings:
     speculation_method: str | None
     model: str | None
     max_body: int
+    max_connections: int | None
     rewrite_host: bool
     ca_file: Path | None
     insecure: bool
@@ -72,6 +76,8 @@ def load(flags: Mapping[str, str | bool | None], environ: Mapping[str, str]) -> 
     upstream = _upstream(values.pop("upstream"), source["upstream"])
     if values["insecure"] and values["ca_file"] is not None:
         raise _pair(source, "insecure", "ca_file", "would not be used", "one of the two")
+    _check_upstream(upstream, values, source)
+    _check_room(values["max_connections"], source["max_connections"])
     if values["listen"].port and values["listen"].port == values["admin_listen"].port:
         raise _pair(source, "admin_listen", "listen", "has the same port", "another port")
     classifier = _classifier(values.pop("classifier"), source["classifier"])
@@ -83,6 +89,23 @@ def load(flags: Mapping[str, str | bool | None], environ: Mapping[str, str]) -> 
         drain_s=values.pop("drain"),
         **values,
     )
+
+
+def _check_upstream(upstream: Endpoint, values: Mapping[str, Any], source: Mapping[str, str]) -> None:
+    """The upstream is not the sidecar, and settings of https belong to https."""
+    for field in ("listen", "admin_listen"):
+        if leads_to(upstream.host, upstream.port, values[field]):
+            raise _pair(source, "upstream", field, "is the same address", "the engine's address")
+    for field in ("ca_file", "insecure"):
+        if values[field] and upstream.scheme != "https":
+            raise _pair(source, field, "upstream", "is not https, so it would not be used", "an https upstream")
+
+
+def _check_room(connections: int | None, source: str) -> None:
+    room = current_client_room()
+    if connections is not None and connections > room:
+        problem = f"the limit on open files has room for {room} (see ulimit -n)"
+        raise wrong(BY_FLAG["--max-connections"], source, str(connections), problem)
 
 
 def _pair(source: Mapping[str, str], field: str, other: str, problem: str, accepted: str) -> SettingsError:

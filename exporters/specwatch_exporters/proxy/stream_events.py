@@ -18,6 +18,7 @@ from specwatch_exporters.proxy.api_paths import Api
 _MAX_CHOICES = 128
 _DELTA_TEXT = ("reasoning_content", "reasoning", "tool_calls", "function_call", "refusal")
 _TELLING = ("usage", "metrics", "meta_info", "sglext", "error")
+_FAILED_ENDS = frozenset({"abort", "error"})
 _RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
@@ -95,13 +96,15 @@ class ChoiceEvents:
             if type(index) is not int:
                 index = 0
             ended = bool(choice.get("finish_reason"))
+            if ended:
+                self.failed |= ended_by_failure(choice)
             if ended or index not in self._open:
                 telling |= self._follow(index, ended=ended)
             if _has_text(choice):
                 pieces.append(Piece(index, self._tokens(index, choice, event.get("usage"))))
         if telling:
             self._reading.take_object(event)
-            self.failed = self._reading.failed
+            self.failed |= self._reading.failed
         return pieces
 
     def _begin(self, event: Mapping[str, Any]) -> bool:
@@ -116,7 +119,7 @@ class ChoiceEvents:
         index = count(event.get("index")) or 0
         self._follow(index, ended=bool(meta.get("finish_reason")))
         self._reading.take_object(event)
-        self.failed = self._reading.failed
+        self.failed |= self._reading.failed or ended_by_failure(meta)
         if not (event.get("text") or event.get("output_ids")):
             return ()
         return (Piece(index, self._increase(index, count(meta.get("completion_tokens")))),)
@@ -212,6 +215,15 @@ class ResponseEvents:
     def record(self) -> RequestRecord | None:
         """See `StreamEvents`."""
         return self._record
+
+
+def ended_by_failure(part: Mapping[str, Any]) -> bool:
+    """Whether a choice, or SGLang's `meta_info`, says that the engine gave up.
+
+    Source: SGLang `managers/schedule_batch.py`, `FINISH_ABORT`; vLLM 0.32.0 `v1/engine/__init__.py`.
+    """
+    reason = part.get("finish_reason")
+    return (reason if isinstance(reason, str) else mapping(reason).get("type")) in _FAILED_ENDS
 
 
 def _has_text(choice: Mapping[str, Any]) -> bool:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from specwatch_exporters.bodies.fields import mapping
 from specwatch_exporters.proxy.http_head import ResponseHead
+from specwatch_exporters.proxy.json_members import member_spans
 
-_OBJECT: Final = re.compile(rb"\s*\{\s*(?=\")")
-_ASK: Final = b'"stream_options":{"include_usage":true},'
+_OBJECT: Final = re.compile(r"\s*\{\s*(?=\")")
+_QUESTION: Final = '"include_usage":true'
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _FINISHED: Final = re.compile(rb'"finish_reason"\s*:\s*"')
 _STAMP: Final = re.compile(rb'"system_fingerprint"\s*:\s*"(?:[^"\\]|\\.)*"')
+_DATA: Final = re.compile(rb"(?:\A|[\r\n])data[:\r\n]")
 _HELD_LIMIT: Final = 1024 * 1024
 
 
@@ -27,16 +30,20 @@ class UsageRequest:
 
     Args:
         limit: bytes of a request that is held; a larger one goes on unchanged.
+
+    Attributes:
+        asked: whether the request was changed.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._asked = False
+        self.asked = False
 
     def rewrite(self, body: bytes) -> bytes:
         """The body with the question in it, or the same one where it is not to be asked."""
         try:
-            fields = json.loads(body)
+            text = body.decode("utf-8", "surrogatepass")
+            fields = json.loads(text)
         except (ValueError, RecursionError):
             return body
         if not isinstance(fields, dict) or fields.get("stream") is not True or not _one_answer(fields):
@@ -44,15 +51,15 @@ class UsageRequest:
         options = fields.get("stream_options")
         if mapping(options).get("include_usage") or not (options is None or isinstance(options, dict)):
             return body
-        asked = _insert(body) if "stream_options" not in fields else _replace(fields, mapping(options))
-        self._asked = asked != body
-        return asked
+        self.asked = True
+        return _with_question(text, fields).encode("utf-8", "surrogatepass")
 
     def response_filter(self, head: ResponseHead) -> UsageFilter | None:
         """What takes the extra event out; None if nothing was asked or the answer cannot be read."""
         kind = (head.headers.get(b"content-type") or b"").partition(b";")[0].strip().lower()
-        readable = kind == b"text/event-stream" and head.headers.get(b"content-encoding") is None
-        return UsageFilter() if self._asked and readable else None
+        coding = (head.headers.get(b"content-encoding") or b"identity").strip().lower()
+        readable = kind == b"text/event-stream" and coding == b"identity"
+        return UsageFilter() if self.asked and readable else None
 
 
 class UsageFilter:
@@ -66,6 +73,8 @@ class UsageFilter:
     def __init__(self) -> None:
         self._held = b""
         self._last = b""
+        self._behind: list[bytes] = []
+        self._behind_size = 0
         self._transparent = False
 
     def feed(self, data: bytes) -> bytes:
@@ -90,34 +99,57 @@ class UsageFilter:
         held, self._held = self._held, b""
         if held:
             self._take(held, out)
-        out.append(self._last)
-        self._last = b""
+        self._release(self._last, out)
         return b"".join(out)
 
-    def _take(self, event: bytes, out: list[bytes]) -> None:
-        last, self._last = self._last, b""
-        if _only_usage(event):
-            out.append(_stamped(last, event) if last else b"")
-            return
+    def _release(self, last: bytes, out: list[bytes]) -> None:
+        """The event that waited goes on, and what waited behind it."""
         out.append(last)
+        out += self._behind
+        self._last, self._behind, self._behind_size = b"", [], 0
+
+    def _take(self, event: bytes, out: list[bytes]) -> None:
+        if self._last and self._behind_size < _HELD_LIMIT and not _DATA.search(event):  # a comment
+            self._behind.append(event)
+            self._behind_size += len(event)
+            return
+        if _only_usage(event):
+            self._release(_stamped(self._last, event) if self._last else b"", out)
+            return
+        self._release(self._last, out)
         if _FINISHED.search(event):
             self._last = event
         else:
             out.append(event)
 
 
-def _insert(body: bytes) -> bytes:
-    """Put the question first, and leave every other byte as it is."""
-    found = _OBJECT.match(body)
-    return body if found is None else body[: found.end()] + _ASK + body[found.end() :]
+def _with_question(text: str, fields: Mapping[str, Any]) -> str:
+    """The request with the question in it; every other character stays as it is."""
+    brace = _OBJECT.match(text)
+    if brace is None:  # no object with a member, so nothing that asks for a stream
+        return text
+    if "stream_options" not in fields:
+        return f'{text[: brace.end()]}"stream_options":{{{_QUESTION}}},{text[brace.end() :]}'
+    place = member_spans(text, text.index("{"))["stream_options"]
+    return text[: place.start] + _asking(text[place]) + text[place.stop :]
 
 
-def _replace(fields: dict[str, Any], options: Any) -> bytes:
-    """Options without the question: written anew. Running counts need it in vLLM, so they stay off."""
-    asked = {**options, "include_usage": True}
-    if asked.get("continuous_usage_stats"):
-        asked["continuous_usage_stats"] = False
-    return json.dumps({**fields, "stream_options": asked}).encode()
+def _asking(options: str) -> str:
+    """The options with the question. Running counts need usage in vLLM, so they were off, and stay so."""
+    if not options.startswith("{"):
+        return f"{{{_QUESTION}}}"
+    members = member_spans(options)
+    changes: list[tuple[int, int, str]] = []
+    asked, running = members.get("include_usage"), members.get("continuous_usage_stats")
+    if asked is None:
+        changes.append((1, 1, _QUESTION + ("," if members else "")))
+    else:
+        changes.append((asked.start, asked.stop, "true"))
+    if running is not None and json.loads(options[running]):
+        changes.append((running.start, running.stop, "false"))
+    for start, stop, text in sorted(changes, reverse=True):
+        options = options[:start] + text + options[stop:]
+    return options
 
 
 def _stamped(event: bytes, usage: bytes) -> bytes:

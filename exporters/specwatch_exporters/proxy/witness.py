@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from specwatch_exporters.proxy.http_head import ResponseHead
+from specwatch_exporters.proxy.lane import Lane
 from specwatch_exporters.proxy.observer import Observer
 from specwatch_exporters.proxy.parties import Ending
 from specwatch_exporters.proxy.request_watch import RequestWatch
@@ -26,6 +27,7 @@ class GuardedWatch:
         self._watch = watch
         self._sent = 0
         self._returned = 0
+        self._lane: Lane | None = None
         self._kept: list[tuple[bytes, float, int]] = []
         self._kept_size = 0
 
@@ -39,6 +41,13 @@ class GuardedWatch:
         """See `Witness`."""
         if self._watch is not None:
             self._try(self._watch.request_end)
+
+    def goes_to(self, lane: Lane) -> None:
+        """See `Witness`."""
+        self._lane = lane
+        lane.ledger.in_flight += 1
+        if self._watch is not None:
+            self._try(self._watch.goes_to, lane)
 
     def response_head(self, head: ResponseHead) -> None:
         """See `Witness`."""
@@ -79,6 +88,8 @@ class GuardedWatch:
             self._observer.later.drop(self)
         if self._watch is not None:
             self._try(self._watch.ended, ending)
+        if self._lane is not None:
+            self._lane.ledger.in_flight -= 1
 
     def _try(self, step: Callable[..., None], *arguments: object) -> None:
         try:

@@ -18,9 +18,10 @@ from specwatch_exporters import catalog
 from specwatch_exporters.page import Key
 from specwatch_exporters.report import State
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
+from specwatch_exporters.sidecar.watcher import NoWatcher, Watcher
 
 # What the books and the page give; everything else has a rule of its own below.
-_ROWS = tuple(metric for metric in catalog.CATALOG if metric.source is catalog.Source.SCRAPE)
+_ROWS = tuple(metric for metric in catalog.CATALOG if catalog.Source.SCRAPE in metric.source)
 _FROM_TOTALS = tuple(
     metric for metric in _ROWS if metric.kind is catalog.Kind.COUNTER and metric.labels[:1] == ("model",)
 )
@@ -43,6 +44,7 @@ class SidecarCollector(Collector):
         stale_after_s: age in seconds from which the engine's series are withdrawn.
         version: version of specwatch.
         clock: monotonic seconds, the clock of the snapshots.
+        watcher: adds its verdicts.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class SidecarCollector(Collector):
         stale_after_s: float,
         version: str,
         clock: Callable[[], float] = time.monotonic,
+        watcher: Watcher | None = None,
     ) -> None:
+        self._watcher = watcher or NoWatcher()
         self._snapshot = snapshot
         self._stale_after_s = stale_after_s
         self._version = version
@@ -64,12 +68,14 @@ class SidecarCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield all families of one moment."""
         snapshot = self._snapshot()
-        age = self._clock() - snapshot.last_success
+        now = self._clock()
+        age = now - snapshot.last_success
         if snapshot.engine is not None:
             stale = age > self._stale_after_s
             yield _states(snapshot.engine, stale=stale)
             if not stale:
                 yield from _engine(snapshot.engine)
+            yield from self._watcher.families(now)
         yield from _scrape(snapshot, age, self._version)
 
 

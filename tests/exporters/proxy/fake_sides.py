@@ -86,6 +86,12 @@ class FakePool:
     def forget(self, connection: EngineConnection) -> None:
         """Nothing is kept."""
 
+    def is_own(self, _client: object) -> bool:
+        return False
+
+    def trouble(self, _reason: str) -> None:
+        """Nobody is told."""
+
 
 class FakeLoopTimers:
     """Stands in for the running loop: timers never fire."""

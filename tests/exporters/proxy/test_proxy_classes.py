@@ -14,7 +14,7 @@ from exporters.raw_server import Visit, raw_server
 from specwatch_exporters.classes.classifier import Classifier
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.class_rules import Rule, RulesError, Traits, key_digest, load_rules
-from specwatch_exporters.proxy.request_reading import RequestFacts, glance
+from specwatch_exporters.proxy.request_reading import RequestFacts
 from specwatch_exporters.proxy.request_reading import read_request as read_body
 from specwatch_exporters.proxy.run import RequestSidecar
 from specwatch_exporters.proxy.settings import load
@@ -155,11 +155,6 @@ def test_what_a_request_says(body: bytes, expected: RequestFacts) -> None:
 @pytest.mark.parametrize("body", [b"", b"x", b"[]", b"1", b"[" * 100_000, b"\xff"])
 def test_what_is_no_object_says_nothing(body: bytes) -> None:
     assert read_body(Api.CHAT, body) is None
-
-
-def test_a_glance_tells_a_stream_and_no_more() -> None:
-    assert glance(b'{"stream" : true, "messages"').stream
-    assert not glance(b'{"messages": [{"content": "say \\"stream\\": true"}]').stream
 
 
 class Fake(Classifier):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.proxy.proxy_rig import PATIENCE_S, ask, connection, read_until, request
+from exporters.proxy.proxy_rig import PATIENCE_S, ask, connection, eventually, read_until, request
 from exporters.raw_server import Visit, raw_server
 
 COMMAND = (str(Path(sys.executable).with_name("specwatch")), "proxy", "run")
@@ -71,12 +72,43 @@ def test_a_stream_under_way_may_finish() -> None:
         assert process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.parametrize("stops", [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)])
+def test_a_second_signal_cuts_off_what_the_first_waits_for(stops: tuple[signal.Signals, signal.Signals]) -> None:
+    def script(visit: Visit) -> None:
+        visit.read_head()
+        visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+        visit.hang()
+
+    with raw_server(script) as engine, started_before(engine.port) as (process, port, _), connection(port) as sock:
+        sock.sendall(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+        read_until(sock, b"ab")
+        process.send_signal(stops[0])
+        eventually(lambda: refuses(port))
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.send_signal(stops[1])
+        assert read_until(sock, b"cd") == b""
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def refuses(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
         ((), 2, "specwatch: --upstream (or SPECWATCH_UPSTREAM) is missing"),
         (("--upstream", "http://u:s3cret@engine:1"), 2, "specwatch: --upstream 'http://***@engine:1': credentials"),
         (("--upstream", "127.0.0.1:1", "--listen", "192.0.2.1:1"), 1, "specwatch: cannot listen on 192.0.2.1:1: "),
+        (("--upstream", "127.0.0.1:8080"), 2, "specwatch: --upstream: --listen is the same address; accepted: "),
+        (("--upstream", "https://e:1", "--ca-file", __file__), 2, f"specwatch: --ca-file '{__file__}': it"),
         (("--upstream", "127.0.0.1:1", "--ca-file", "/nowhere"), 2, "specwatch: --ca-file '/nowhere': it cannot"),
     ],
 )

@@ -37,7 +37,12 @@ def test_the_engines_address(text: str, host: str, port: int, path: str, scheme:
         ({**UPSTREAM, "max_body": "64"}, "it is not a size"),
         ({**UPSTREAM, "max_body": "1GiB", "drain": "5"}, "it has no unit"),
         ({**UPSTREAM, "max_body": "9GiB"}, "it is out of range"),
-        ({**UPSTREAM, "insecure": True, "ca_file": str(Path(__file__))}, "would not be used"),
+        ({"upstream": "https://127.0.0.1:1", "ca_file": str(Path(__file__))}, "--ca-file .*it holds no"),
+        ({**UPSTREAM, "ca_file": str(Path(__file__))}, "--ca-file .*it holds no certificate in PEM form"),
+        ({**UPSTREAM, "insecure": True}, "--insecure: --upstream is not https"),
+        ({**UPSTREAM, "max_connections": "0"}, "--max-connections '0': no client could connect"),
+        ({**UPSTREAM, "max_connections": "x"}, "--max-connections 'x': it is not a whole number"),
+        ({**UPSTREAM, "max_connections": "99999999"}, "the limit on open files has room for"),
         ({**UPSTREAM, "class_rules": "/nowhere/x.toml"}, "it cannot be read"),
         ({**UPSTREAM, "class_rules": str(Path(__file__))}, "--class-rules: .*test_proxy_settings.py"),
         ({**UPSTREAM, "classifier": "/nowhere/x.bin"}, "--classifier: .*x.bin"),
@@ -69,3 +74,40 @@ def test_no_variable_clashes_with_what_kubernetes_sets() -> None:
     names = {option.variable for option in OPTIONS}
     assert len(names) == len(OPTIONS)
     assert not names & {"SPECWATCH_PORT", "SPECWATCH_SERVICE_HOST", "SPECWATCH_SERVICE_PORT"}
+
+
+@pytest.mark.parametrize(
+    ("upstream", "listen"),
+    [
+        ("127.0.0.1:8080", ":8080"),
+        ("localhost:8080", ":8080"),
+        ("LOCALHOST:8080", "127.0.0.1:8080"),
+        ("127.0.0.1:8080", "localhost:8080"),
+        ("http://[::1]:8080/v1", "[::]:8080"),
+        ("http://[::ffff:127.0.0.1]:8080", "127.0.0.1:8080"),
+        ("0.0.0.0:8080", "127.0.0.1:8080"),
+        ("127.0.0.2:8080", "0.0.0.0:8080"),
+        ("https://127.0.0.1", ":443"),
+    ],
+)
+@pytest.mark.parametrize("port", ["listen", "admin_listen"])
+def test_the_sidecar_is_no_engine(upstream: str, listen: str, port: str) -> None:
+    other = "admin_listen" if port == "listen" else "listen"
+    flag = port.replace("_", "-")
+    with pytest.raises(SettingsError, match=f"^--upstream: --{flag} is the same address; accepted: ") as caught:
+        load({"upstream": upstream, port: listen, other: ":1"}, {})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("upstream", "listen"),
+    [
+        ("127.0.0.1:8000", ":8080"),
+        ("engine.example.com:8080", ":8080"),
+        ("192.0.2.1:8080", ":8080"),
+        ("127.0.0.1:8080", "127.0.0.2:8080"),
+        ("http://[2001:db8::1]:8080", ":8080"),
+    ],
+)
+def test_another_address_with_the_same_port_is_one(upstream: str, listen: str) -> None:
+    assert load({"upstream": upstream, "listen": listen}, {}).upstream.port in (8000, 8080)

@@ -9,6 +9,8 @@ import pytest
 
 from exporters.proxy.proxy_rig import ask, request, sidecar
 from exporters.raw_server import Visit, raw_server
+from specwatch_exporters.proxy.settings import load
+from specwatch_exporters.sidecar.settings import SettingsError
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,12 @@ def test_any_certificate_is_trusted_if_that_is_wanted(secure_port: int) -> None:
 def test_a_stranger_is_not_trusted(secure_port: int) -> None:
     with sidecar(f"https://localhost:{secure_port}") as running:
         assert ask(running.port, request("/x")).startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
+
+
+def test_what_would_not_be_used_is_refused(certificate: Path) -> None:
+    trusted = str(certificate.with_name("ca.pem"))
+    with pytest.raises(SettingsError, match="--insecure: --ca-file would not be used"):
+        load({"upstream": "https://e:1", "insecure": True, "ca_file": trusted}, {})
+    with pytest.raises(SettingsError, match=r"^SPECWATCH_CA_FILE: --upstream is not https, so it would"):
+        load({"upstream": "http://e:1"}, {"SPECWATCH_CA_FILE": trusted})
+    assert load({"upstream": "https://e:1", "ca_file": trusted}, {}).ca_file == Path(trusted)
