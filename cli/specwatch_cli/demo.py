@@ -23,15 +23,17 @@ def demo_command(
 ) -> None:
     """Watch a speculative engine live: acceptance by position, queue, latency.
 
-    Without --engine a simulated vLLM is started: real queueing on 16 slots, step times measured on an H200, and a
-    draft that goes stale part-way. Ctrl-C leaves nothing running.
+    Without --engine a simulated vLLM is started: real queueing on 16 slots, step times measured on an H200, a
+    change of traffic that is no reason for a page, and a draft that goes stale with a deploy. Ctrl-C leaves
+    nothing running.
     """
     logging.getLogger("specwatch").addHandler(logging.NullHandler())
     logging.getLogger("specwatch").propagate = False
+    from specwatch_detectors.demo_watch import demo_watch  # noqa: PLC0415 - likewise
     from specwatch_exporters.demo.run import run_demo  # noqa: PLC0415 - brings aiohttp, which only the demo needs
 
     try:
-        run_demo(engine, seconds)
+        run_demo(engine, seconds, judges=demo_watch)
     except SettingsError as error:
         raise UserError(str(error), exit_code=2) from error
     except OSError as error:

@@ -38,15 +38,18 @@ def run_command(
     bearer_token_file: Annotated[str | None, _flag("--bearer-token-file")] = None,
     ca_file: Annotated[str | None, _flag("--ca-file")] = None,
     insecure: Annotated[bool | None, _flag("--insecure")] = None,
+    drift: Annotated[bool | None, _flag("--drift")] = None,
+    drift_profile: Annotated[str | None, _flag("--drift-profile")] = None,
+    drift_state: Annotated[str | None, _flag("--drift-state")] = None,
+    payoff_profile: Annotated[str | None, _flag("--payoff-profile")] = None,
+    request_metrics: Annotated[str | None, _flag("--request-metrics")] = None,
     log_level: Annotated[str | None, _flag("--log-level")] = None,
 ) -> None:
     """Scrape one engine and serve what it means: /metrics, /healthz, /readyz, and a status page at /.
 
     Every flag has a variable; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
     """
-    flags = {name: value for name, value in locals().items() if value is not None}
-    if insecure is not None:
-        flags["insecure"] = str(insecure).lower()
+    flags = {name: _text(value) for name, value in locals().items() if value is not None}
     try:
         settings = load(flags, os.environ)
     except SettingsError as error:
@@ -56,11 +59,16 @@ def run_command(
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
         stream=sys.stderr,
     )
+    from specwatch_detectors.sidecar_assembly import sidecar_watch  # noqa: PLC0415 - not needed for --help
     from specwatch_exporters.sidecar.run import Sidecar  # noqa: PLC0415 - starts nothing until it is needed
 
     stops = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
-    sidecar = Sidecar(settings)
+    try:
+        watch = sidecar_watch(settings)
+    except ValueError as error:
+        raise UserError(str(error), exit_code=2) from error
+    sidecar = Sidecar(settings, watcher=watch)
     try:
         sidecar.start()
     except OSError as error:
@@ -72,3 +80,9 @@ def run_command(
     )
     signal.sigwait(stops)
     sidecar.stop()
+    if watch is not None:
+        watch.close()
+
+
+def _text(value: str | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from specwatch_cli import classes, exporter, proxy
+from specwatch_cli import classes, detect, exporter, proxy
 from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.inspect import inspect_command
@@ -25,6 +25,7 @@ app.command("demo")(demo_command)
 app.add_typer(exporter.app, name="exporter")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(classes.app, name="classes")
+app.add_typer(detect.app, name="detect")
 
 
 def _version(show: bool) -> None:

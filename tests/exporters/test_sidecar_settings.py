@@ -132,9 +132,9 @@ def test_times_that_follow_from_the_interval(interval: str, timeout_s: float, st
 
 
 def test_everything_given(tmp_path: Path) -> None:
-    token, ca = tmp_path / "token", tmp_path / "ca.pem"
-    token.touch()
-    ca.touch()
+    token, ca, profile, state = (tmp_path / name for name in ("token", "ca.pem", "profile.json", "state.json"))
+    for file in (token, ca, profile):
+        file.touch()
     values = {
         "engine": "http://vllm:8000",
         "engine_kind": "vllm",
@@ -149,6 +149,11 @@ def test_everything_given(tmp_path: Path) -> None:
         "bearer_token_file": str(token),
         "ca_file": str(ca),
         "insecure": "no",
+        "drift": "off",
+        "drift_profile": str(profile),
+        "drift_state": str(state),
+        "payoff_profile": "llama-70b-fp8-h200",
+        "request_metrics": "http://127.0.0.1:9478/metrics",
         "log_level": "DEBUG",
     }
     expected = SidecarSettings(
@@ -165,6 +170,11 @@ def test_everything_given(tmp_path: Path) -> None:
         bearer_token_file=token,
         ca_file=ca,
         insecure=False,
+        drift=False,
+        drift_profile=profile,
+        drift_state=state,
+        payoff_profile="llama-70b-fp8-h200",
+        request_metrics="http://127.0.0.1:9478/metrics",
         log_level="debug",
     )
     assert set(values) == {option.field for option in OPTIONS}
@@ -241,6 +251,10 @@ def test_what_kubernetes_sets_beside_a_service_called_specwatch_is_left_alone() 
         ("--bearer-token-file", "no/such/file", "cannot be read (No such file"),
         ("--ca-file", "/", "cannot be read (Is a directory"),
         ("--insecure", "maybe", "neither true nor false"),
+        ("--drift-state", "no/such/folder/x", "its directory does not exist"),
+        ("--drift-state", "/", "it is a directory"),
+        ("--drift-profile", "no/such/file", "cannot be read"),
+        ("--request-metrics", "ftp://a:1", "its scheme is"),
         ("--log-level", "loud", "not one of the choices"),
     ],
 )

@@ -345,7 +345,8 @@ def test_json_is_strict_and_complete(name: str) -> None:
         raise AssertionError(constant)
 
     body = json.loads(render_json(SAMPLES[name]), parse_constant=refuse)
-    assert set(body) == {"specwatch_version", "state", "scrape", "engine", "models", "warnings", "history"}
+    parts = {"specwatch_version", "state", "scrape", "engine", "models", "warnings", "history", "drift"}
+    assert set(body) == parts
     assert body["state"] == SAMPLES[name].state.value
     assert len(body["models"]) == len(SAMPLES[name].models)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import ModelReport
+from specwatch_exporters.sidecar.watcher import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Moment:
         classes: acceptance per traffic class, from the request sidecar; empty without one.
         batches: latency per batch size, likewise.
         events: latest last.
+        judgement: whether the draft fits its target, or None without detectors.
         trouble: why the engine cannot be read now, or empty.
     """
 
@@ -79,4 +81,5 @@ class Moment:
     batches: tuple[BatchRow, ...] = ()
     events: tuple[Event, ...] = ()
     notices: tuple[Notice, ...] = ()
+    judgement: Judgement | None = None
     trouble: str = ""

@@ -7,29 +7,41 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Event as Flag
 
+from prometheus_client import CollectorRegistry
 from rich.console import Console
 from rich.live import Live
 
 from specwatch_exporters.demo.moment import Moment
 from specwatch_exporters.demo.request_rows import RequestRows
+from specwatch_exporters.demo.scenario import SETTINGS as SIMULATED
 from specwatch_exporters.demo.stage import Stage
 from specwatch_exporters.demo.view import draw, line
 from specwatch_exporters.demo.watch import Watch
 from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.settings import load
+from specwatch_exporters.sidecar.watcher import Watcher
+
+Judges = Callable[[CollectorRegistry | None], Watcher]
+"""Makes what judges the draft, from the request sidecar's metrics if there is one."""
 
 SECONDS = 120.0
 _FRAME_S = 0.5
 _LINE_S = 5.0
 
 
-def run_demo(engine: str | None = None, seconds: float | None = None, console: Console | None = None) -> None:
+def run_demo(
+    engine: str | None = None,
+    seconds: float | None = None,
+    console: Console | None = None,
+    judges: Judges | None = None,
+) -> None:
     """Watch an engine live.
 
     Args:
         engine: address of a real engine; None starts the replay engine with traffic and a draft that goes stale.
         seconds: length; None is `SECONDS` for the replay engine, and until Ctrl-C for a real one.
         console: where to draw.
+        judges: makes what judges the draft; None judges nothing.
 
     Raises:
         SettingsError: the address cannot be used.
@@ -42,9 +54,13 @@ def run_demo(engine: str | None = None, seconds: float | None = None, console: C
         total = (seconds or SECONDS) if engine is None else seconds
         stage = stack.enter_context(Stage(total or SECONDS)) if engine is None else None
         address = engine if stage is None else stage.url
-        settings = load({"engine": address, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={})
-        sidecar = stack.enter_context(Sidecar(settings))
-        requests = None if stage is None else RequestRows(stage.registry)
+        declared = {} if stage is None else {"speculation_method": SIMULATED.method}
+        times = {"interval": "1s", "timeout": "1s"}
+        settings = load({"engine": address, "listen": "127.0.0.1:0", **times, **declared}, environ={})
+        registry = None if stage is None else stage.registry
+        watcher = None if judges is None else judges(registry)
+        sidecar = stack.enter_context(Sidecar(settings, watcher=watcher))
+        requests = None if registry is None else RequestRows(registry)
         watch = Watch(
             sidecar, settings.engine.display, simulated=stage is not None, total_s=total, requests=requests
         )

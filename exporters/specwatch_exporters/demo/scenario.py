@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from specwatch_exporters.replay.chain import Rates
 from specwatch_exporters.replay.settings import PerRequest, ReplaySettings
 from specwatch_exporters.replay.thread import ReplayThread
 
-SETTINGS = ReplaySettings(slots=16, model="llama-3.3-70b", per_request=PerRequest.SUMMARY, timings=True)
+ACCEPTANCE: Mapping[str, Rates] = {
+    "code": (0.76, 0.58, 0.45),
+    "chat": (0.56, 0.32, 0.19),
+    "math": (0.70, 0.48, 0.34),
+}
+"""Illustrative: classes of one healthy draft differ by a factor of 1.3 to 2 in published tables."""
+SETTINGS = ReplaySettings(
+    slots=16, model="llama-3.3-70b", per_request=PerRequest.SUMMARY, timings=True, acceptance=ACCEPTANCE
+)
 RATE = 3.9
 """Requests per second: 16 slots serve them while the draft fits, and fall behind once it does not."""
 STALE = 0.45
 """What is left of each conditional acceptance once the draft is a version behind (illustrative)."""
+
+
+class Props(Protocol):
+    """What an act can move."""
+
+    @property
+    def engine(self) -> ReplayThread:
+        """The simulated engine."""
+
+    def change_mix(self, mix: Mapping[str, float]) -> None:
+        """Draw traffic classes with other weights from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +50,7 @@ class Act:
     share: float
     text: str
     alarming: bool
-    apply: Callable[[ReplayThread], object]
+    apply: Callable[[Props], object]
 
 
 def staled(rates: Rates, kept: float) -> Rates:
@@ -38,19 +58,32 @@ def staled(rates: Rates, kept: float) -> Rates:
     return tuple(rate * kept ** (position + 1) for position, rate in enumerate(rates))
 
 
-def _stale(engine: ReplayThread) -> None:
-    _set_acceptance(engine, STALE)
+def _mostly_chat(props: Props) -> None:
+    props.change_mix({"code": 0.05, "chat": 0.9, "math": 0.05})
 
 
-def _fresh(engine: ReplayThread) -> None:
-    _set_acceptance(engine, 1.0)
+def _usual_mix(props: Props) -> None:
+    props.change_mix(dict.fromkeys(SETTINGS.class_names, 1.0))
 
 
-def _set_acceptance(engine: ReplayThread, kept: float) -> None:
-    engine.configure(acceptance={name: staled(SETTINGS.rates(name), kept) for name in SETTINGS.class_names})
+def _stale(props: Props) -> None:
+    _roll_out(props, STALE)
+
+
+def _fresh(props: Props) -> None:
+    _roll_out(props, 1.0)
+
+
+def _roll_out(props: Props, kept: float) -> None:
+    """Restart the engine with another acceptance, as a deploy does."""
+    rates = {name: staled(SETTINGS.rates(name), kept) for name in SETTINGS.class_names}
+    props.engine.configure(acceptance=rates)
+    props.engine.restart()
 
 
 ACTS: tuple[Act, ...] = (
-    Act(0.40, "the target was updated and its draft was not: the draft goes stale", alarming=True, apply=_stale),
-    Act(0.80, "a matching draft is rolled out", alarming=False, apply=_fresh),
+    Act(0.15, "traffic changes: nine of ten requests are chat", alarming=False, apply=_mostly_chat),
+    Act(0.45, "traffic is as before", alarming=False, apply=_usual_mix),
+    Act(0.57, "deploy: the target was updated and its draft was not", alarming=True, apply=_stale),
+    Act(0.82, "deploy: a matching draft is rolled out", alarming=False, apply=_fresh),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -41,6 +43,16 @@ class Stage:
         return self._engine.url
 
     @property
+    def engine(self) -> ReplayThread:
+        """The simulated engine."""
+        return self._engine
+
+    def change_mix(self, mix: Mapping[str, float]) -> None:
+        """Draw traffic classes with other weights from now on."""
+        if self._loop is not None and self._traffic is not None:
+            self._loop.call_soon_threadsafe(partial(self._traffic.change, mix=mix))
+
+    @property
     def registry(self) -> CollectorRegistry:
         """Metrics of the request sidecar.
 
@@ -56,7 +68,7 @@ class Stage:
         happened = []
         while self._pending and elapsed_s >= self._pending[0].share * self._total_s:
             act = self._pending.pop(0)
-            act.apply(self._engine)
+            act.apply(self)
             happened.append(Event(elapsed_s, act.text, act.alarming))
         return happened
 

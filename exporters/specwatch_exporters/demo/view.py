@@ -25,15 +25,22 @@ _BAR = 30
 _SPARKS = "▁▂▃▄▅▆▇█"
 _SPARK_WIDTH = 48
 _EVENTS = 5
+_DETAILS = 3
+_VERDICT_STYLE = {
+    "ok": "black on green",
+    "watch": "black on yellow",
+    "drifted": "bold white on red",
+    "cannot_tell": "black on white",
+}
 
 
 def draw(moment: Moment) -> RenderableType:
-    """A frame, about 32 lines high and readable from 80 columns on."""
+    """A frame, about 37 lines high and readable from 80 columns on."""
     parts: list[RenderableType] = [_heading(moment)]
     if moment.trouble:
         parts.append(Text(f"The engine cannot be read: {moment.trouble}", style="bold yellow"))
     if moment.report is not None:
-        parts += [_acceptance(moment, moment.report), _load(moment, moment.report)]
+        parts += [_acceptance(moment, moment.report), *_verdict(moment), _load(moment, moment.report)]
         if moment.classes or moment.batches:
             parts.append(_requests(moment))
         parts.append(_history(moment))
@@ -49,8 +56,10 @@ def line(moment: Moment) -> str:
     if report is None:
         return f"{moment.elapsed_s:5.0f}s  {moment.trouble or 'waiting for two scrapes'}"
     positions = " ".join(_percent(value) for value in report.tally.per_position) or UNKNOWN
+    verdict = "" if moment.judgement is None else f"draft {moment.judgement.state}  "
     return (
-        f"{moment.elapsed_s:5.0f}s  {report.state.value:7}  acceptance {_percent(report.acceptance_rate)}  "
+        f"{moment.elapsed_s:5.0f}s  {report.state.value:7}  {verdict}"
+        f"acceptance {_percent(report.acceptance_rate)}  "
         f"length {_number(report.mean_acceptance_length, 2)}  by position {positions}  "
         f"running {_number(report.running)}  waiting {_number(report.waiting)}  "
         f"queue wait {_seconds(_mean(report, 'queue_wait_seconds'))}  "
@@ -123,6 +132,21 @@ def _bar_style(share: float | None, before: float | None) -> str:
     if share is None or before is None or share >= 0.9 * before:
         return "green"
     return "yellow" if share >= 0.7 * before else "red"
+
+
+def _verdict(moment: Moment) -> list[RenderableType]:
+    """Whether the draft fits its target, and why not."""
+    one = moment.judgement
+    if one is None:
+        return []
+    pill = Text(f" {one.state.replace('_', ' ')} ", style=_VERDICT_STYLE.get(one.state, "black on white"))
+    score = "" if one.score is None else f"   evidence {one.score:.0%} of an alarm"
+    lines: list[RenderableType] = [Text.assemble("\ndraft  ", pill, (score, "dim"))]
+    lines.append(Text(one.cause or one.headline, style="bold" if one.state == "drifted" else ""))
+    lines += [Text(f"  {detail}", style="dim", no_wrap=True) for detail in one.details[:_DETAILS]]
+    if one.payoff:
+        lines.append(Text(one.payoff))
+    return lines
 
 
 def _load(moment: Moment, report: ModelReport) -> RenderableType:

@@ -14,6 +14,7 @@ from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.sidecar.recent import Recent
 from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
+from specwatch_exporters.sidecar.watcher import Judgement
 from specwatch_exporters.summary import latencies
 from specwatch_exporters.tallying import tally
 
@@ -58,6 +59,7 @@ class Watch:
         self._baseline: tuple[float | None, ...] = ()
         self._baseline_length: float | None = None
         self._report: ModelReport | None = None
+        self._told = ("", "")
         self.events: list[Event] = []
 
     @property
@@ -95,8 +97,21 @@ class Watch:
             batches=() if self._requests is None else self._requests.batches(),
             events=tuple(self.events),
             notices=snapshot.notices,
+            judgement=self._judgement(),
             trouble="" if snapshot.success or not snapshot.cause else snapshot.message,
         )
+
+    def _judgement(self) -> Judgement | None:
+        """The verdict on the busiest model; a change of it is an event."""
+        model = "" if self._report is None else self._report.model
+        found = next((one for one in self._sidecar.status().judgements if one.model == model), None)
+        if found is not None and (found.state, found.cause) != self._told:
+            self._told = (found.state, found.cause)
+            words = found.cause or found.headline
+            self.events.append(
+                Event(self.elapsed_s, f"verdict: {found.state}: {words}", alarming=found.state == "drifted")
+            )
+        return found
 
     def _take(self, snapshot: Snapshot, view: EngineView) -> None:
         self._recent.add(snapshot.last_success, view.totals)

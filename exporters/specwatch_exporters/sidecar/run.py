@@ -21,6 +21,7 @@ from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 from specwatch_exporters.sidecar.status import EngineStatus, HistoryPoint, ModelStatus, ScrapeStatus, Status
 from specwatch_exporters.sidecar.tls_trust import TlsTrust
 from specwatch_exporters.sidecar.version_probe import EngineFacts, probe
+from specwatch_exporters.sidecar.watcher import NoWatcher, Watcher
 
 
 class Sidecar:
@@ -29,12 +30,19 @@ class Sidecar:
     Args:
         settings: validated settings.
         clock: monotonic seconds.
+        watcher: judges what is read, for the metrics and the status page.
 
     Use as a context manager, or call `start` and `stop`.
     """
 
-    def __init__(self, settings: SidecarSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: SidecarSettings,
+        clock: Callable[[], float] = time.monotonic,
+        watcher: Watcher | None = None,
+    ) -> None:
         self._settings = settings
+        self._watcher = watcher or NoWatcher()
         self._clock = clock
         self._version = package_version("specwatch")
         self._tls = TlsTrust(settings.ca_file, insecure=settings.insecure)
@@ -44,10 +52,13 @@ class Sidecar:
             declaration=Declaration(settings.speculation_method, settings.num_speculative_tokens, settings.model),
             engine=settings.engine_kind,
             max_models=settings.max_models,
+            watcher=self._watcher,
             clock=clock,
         )
         self.registry = CollectorRegistry()
-        collector = SidecarCollector(self.scraper.snapshot, settings.stale_after_s, self._version, clock)
+        collector = SidecarCollector(
+            self.scraper.snapshot, settings.stale_after_s, self._version, clock, self._watcher
+        )
         self.registry.register(collector)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -134,6 +145,7 @@ class Sidecar:
             models=() if snapshot.engine is None else _model_statuses(snapshot.engine),
             notices=snapshot.notices,
             history=tuple(HistoryPoint(now - at, length, waiting) for at, length, waiting in snapshot.history),
+            judgements=self._watcher.judgements(now),
         )
 
     def _scrape_status(self, snapshot: Snapshot, now: float) -> ScrapeStatus:

@@ -26,6 +26,7 @@ from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
 from specwatch_exporters.sidecar.recent import Recent
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 from specwatch_exporters.sidecar.version_probe import EngineFacts
+from specwatch_exporters.sidecar.watcher import Interval, NoWatcher, Watcher
 from specwatch_exporters.summary import build_models
 
 LOG = logging.getLogger("specwatch.scrape")
@@ -56,7 +57,9 @@ class Scraper:
         declaration: what the operator declared.
         engine: reader to use instead of recognising the page.
         max_models: models kept per page.
+        watcher: judges what was read.
         clock: monotonic seconds.
+        wall: seconds since the epoch.
     """
 
     def __init__(
@@ -67,14 +70,18 @@ class Scraper:
         declaration: Declaration | None = None,
         engine: str | None = None,
         max_models: int = MAX_MODELS,
+        watcher: Watcher | None = None,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._fetch = fetch
         self._probe = probe
         self._declaration = declaration or Declaration()
         self._engine = engine
         self._max_models = max_models
+        self._watcher = watcher or NoWatcher()
         self._clock = clock
+        self._wall = wall
         self._ledger = Ledger()
         self._recent = Recent()
         self._history: deque[tuple[float, float | None, float | None]] = deque()
@@ -134,7 +141,7 @@ class Scraper:
     def _absorb(self, page: Page) -> tuple[EngineView, tuple[Notice, ...]]:
         self._declaration.name_model(page)
         bound(page, self._max_models)
-        restarts = self._ledger.restarts
+        first, restarts = self._ledger.pages == 0, self._ledger.restarts
         increase = self._ledger.update(page)
         for series in increase.held:
             page.note("sum_decreased", f"{series.metric} went down without a restart; its mean is unknown.")
@@ -148,6 +155,16 @@ class Scraper:
         increases = self._recent.increases()
         recent = build_models(page, increases) if increases else _first_look(page, self._ledger.current)
         self._remember(now, recent)
+        self._watcher.take(
+            Interval(
+                now=now,
+                wall=self._wall(),
+                increases={} if first else increase.by_key,
+                reports=tuple(recent),
+                restarted=self._restarted,
+                version=self._facts.version,
+            )
+        )
         view = EngineView(
             kind=page.engine or "",
             dialect=page.dialect,

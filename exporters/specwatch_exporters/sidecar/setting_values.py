@@ -6,9 +6,12 @@ function in the table of options.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
+
+from specwatch_exporters.sidecar.endpoint import Endpoint
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}", re.ASCII)
@@ -98,3 +101,21 @@ def readable_file(text: str) -> Path:
     except (OSError, ValueError) as error:
         raise ValueError(f"it cannot be read ({getattr(error, 'strerror', None) or error})") from None
     return path
+
+
+def writable_file(text: str) -> Path:
+    """A file that can be written now, or made in a directory that can."""
+    path = Path(text)
+    if path.is_dir():
+        raise ValueError("it is a directory")
+    if not path.parent.is_dir():
+        raise ValueError("its directory does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError("it cannot be written")
+    return path
+
+
+def page_url(text: str) -> str:
+    """An http or https URL."""
+    Endpoint.parse(text)
+    return text

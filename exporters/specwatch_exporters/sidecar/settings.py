@@ -19,7 +19,7 @@ MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 600.0
 MAX_DEFAULT_TIMEOUT_S = 10.0
 MIN_DEFAULT_STALE_S = 15.0
 OFF = "off"
-_ADDRESSES = frozenset({"--engine", "--upstream"})
+_ADDRESSES = frozenset({"--engine", "--upstream", "--request-metrics"})
 
 
 class SettingsError(ValueError):
@@ -40,6 +40,11 @@ class SidecarSettings:
         speculation_method: as declared by the operator (`off` included), or None.
         num_speculative_tokens: K as declared, or None.
         model: name for series without a model label, or None.
+        drift: whether the detectors run.
+        drift_profile: calibrated profile, or None.
+        drift_state: where their state is kept, or None.
+        payoff_profile: name or file of step times, or None.
+        request_metrics: page with the counts per traffic class, or None.
     """
 
     engine: EngineAddress
@@ -55,6 +60,11 @@ class SidecarSettings:
     bearer_token_file: Path | None
     ca_file: Path | None
     insecure: bool
+    drift: bool
+    drift_profile: Path | None
+    drift_state: Path | None
+    payoff_profile: str | None
+    request_metrics: str | None
     log_level: str
 
 

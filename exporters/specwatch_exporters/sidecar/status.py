@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import ModelReport, State
+from specwatch_exporters.sidecar.watcher import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class Status:
     Attributes:
         version: of specwatch.
         history: oldest first, over all models.
+        judgements: verdicts of the detectors by model; empty without them.
     """
 
     version: str
@@ -125,6 +127,7 @@ class Status:
     models: tuple[ModelStatus, ...] = ()
     notices: tuple[Notice, ...] = ()
     history: tuple[HistoryPoint, ...] = field(default=(), repr=False)
+    judgements: tuple[Judgement, ...] = ()
 
     @property
     def state(self) -> State:
@@ -162,6 +165,7 @@ class Status:
             "models": [_withdrawn(model) if scrape.stale else model.to_json() for model in self.models],
             "warnings": [{"code": notice.code, "message": notice.message} for notice in self.notices],
             "history": [point._asdict() for point in self.history],
+            "drift": [] if scrape.stale else [asdict(judgement) for judgement in self.judgements],
         }
 
 

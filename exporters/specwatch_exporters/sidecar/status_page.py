@@ -17,6 +17,7 @@ from specwatch_exporters.report import State
 from specwatch_exporters.sidecar.fetch_error import REMEDIES
 from specwatch_exporters.sidecar.status import Status
 from specwatch_exporters.sidecar.status_charts import sparkline
+from specwatch_exporters.sidecar.status_drift import drift_card
 from specwatch_exporters.sidecar.status_model import GLYPHS, MAX_CARDS, model_card, model_table
 from specwatch_exporters.sidecar.status_text import age_text, label, plain, seconds_text, size
 
@@ -89,7 +90,7 @@ def _body(status: Status) -> str:
         for index, model in enumerate(status.models[:MAX_CARDS])
     )
     models, notices = status.models, _notices(status)
-    parts = [_header(status), _banner(status)]
+    parts = [_header(status), _banner(status), "" if status.scrape.stale else drift_card(status.judgements)]
     if len(models) == 1:
         parts += [cards, notices, trend]
     else:

@@ -1,0 +1,120 @@
+"""Whether speculation pays for one model, from what a scrape sidecar reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from specwatch_detectors.payoff.payoff_meter import PayoffMeter
+from specwatch_detectors.payoff.payoff_reading import PayoffReport
+from specwatch_detectors.payoff.payoff_sample import PayoffSample
+from specwatch_detectors.payoff.recent_spread import RecentSpread
+from specwatch_detectors.payoff.step_profile import StepProfile
+from specwatch_detectors.window import Window
+from specwatch_exporters import catalog
+from specwatch_exporters.counts import Counts
+from specwatch_exporters.report import ModelReport
+from specwatch_exporters.sidecar.watcher import Interval
+
+
+class SidecarPayoff:
+    """The payoff meter of one model.
+
+    Args:
+        report: the model as first read.
+        profile: step times; None tells nothing.
+        half_life_s: of its evidence.
+        state: what `state` of a predecessor gave; one that cannot be read is left out.
+    """
+
+    def __init__(
+        self,
+        report: ModelReport,
+        profile: StepProfile | None,
+        *,
+        half_life_s: float,
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._half_life_s = half_life_s
+        self._profile = profile
+        self._setting = self._present(report)
+        self._meter = self._new_meter(report, state)
+        self._spread = _kept_spread(report, state)
+        self._last: tuple[float, float | None] | None = None
+        self.report: PayoffReport | None = None
+
+    def _new_meter(self, report: ModelReport, state: Mapping[str, Any] | None) -> PayoffMeter:
+        depth = report.speculative_tokens or 1
+        cost = None if self._profile is None else self._profile.cost_of(report.method or "unknown")
+        try:
+            return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s, state=state)
+        except ValueError:
+            return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s)
+
+    def take(
+        self, report: ModelReport, interval: Interval, window: Window, design: float | None, *, changed: bool
+    ) -> None:
+        """One scrape: counts of its interval, at the mean of the batches at its two ends.
+
+        Args:
+            report: the model as known now.
+            interval: the scrape.
+            window: the model's drafts in it.
+            design: long-run design effect, safety factor included; it counts until the recent one is known.
+            changed: the engine restarted or changed: what was seen before says nothing of now.
+        """
+        now, running = interval.now, _per_engine(report)
+        last, self._last = self._last, (now, running)
+        if self._profile is None or last is None or now <= last[0]:
+            return
+        self._follow(report, changed=changed)
+        before = running if last[1] is None else last[1]
+        if running is None or before is None:
+            return
+        sample = _sample(Counts(interval.increases, report.model), window, (before + running) / 2.0)
+        seconds = now - last[0]
+        self._spread.update(window, seconds)
+        recent = self._spread.design(design)
+        self.report = self._meter.update([sample], seconds, design=recent, engines=max(1, report.engines))
+
+    def _follow(self, report: ModelReport, *, changed: bool) -> None:
+        present = self._present(report)
+        if (changed or present != self._setting) and self._profile is not None:
+            self._setting = present
+            depth = report.speculative_tokens or 1
+            self._meter.changed(self._profile.cost_of(report.method or "unknown"), depth)
+            self._spread.changed(depth)
+
+    @staticmethod
+    def _present(report: ModelReport) -> tuple[str | None, int | None]:
+        return report.method, report.speculative_tokens
+
+    def state(self) -> dict[str, Any]:
+        """The meter's evidence and the spread of acceptance, as JSON."""
+        return {**self._meter.state(), "spread": self._spread.state()}
+
+
+def _kept_spread(report: ModelReport, state: Mapping[str, Any] | None) -> RecentSpread:
+    depth = report.speculative_tokens or 1
+    try:
+        return RecentSpread(depth, None if state is None else state["spread"])
+    except (KeyError, ValueError):
+        return RecentSpread(depth)
+
+
+def _per_engine(report: ModelReport) -> float | None:
+    return None if report.running is None else report.running / max(1, report.engines)
+
+
+def _sample(counts: Counts, window: Window, batch: float) -> PayoffSample:
+    steps = counts.total(f"{catalog.ITL_STEP.name}_count")
+    seconds = counts.histogram_sum(catalog.ITL_STEP.name)
+    output, prompt = counts.total(catalog.GENERATION_TOKENS.name), counts.total(catalog.PROMPT_TOKENS.name)
+    return PayoffSample(
+        window,
+        batch=max(1.0, batch),
+        request_steps=None if steps is None else max(steps, window.drafts),
+        draft_tokens=counts.total(catalog.DRAFT_TOKENS.name),
+        prompt_per_output=prompt / output if prompt is not None and output else None,
+        step_seconds=max(0.0, seconds) / steps if seconds is not None and steps else None,
+    )

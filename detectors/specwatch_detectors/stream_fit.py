@@ -1,0 +1,196 @@
+"""Fit of one stream to its history: baseline, design effect, and whether its level stayed where it was.
+
+Design effect: batch means over spans of 12, 60 and 180 intervals, request records where there are any, and batch
+means over 2 and 6 hours, which see cycles that no shorter span does. A week has few batches of 6 hours, so the long
+spans count with the lower end of their 95 % interval: they widen d only where the data insists. The largest wins.
+
+Level: for every hour as a moment of change, the acceptance before against that after, over its standard error.
+The error comes from differences of neighbouring batches (von Neumann 1941), which a step does not widen; a design
+effect from the whole history would hide the very change that is looked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from specwatch_detectors.baseline import Baseline
+from specwatch_detectors.design_effect import (
+    LEAST_BATCHES,
+    PRIOR_INTERVALS,
+    SPANS,
+    BatchMeans,
+    design_effect,
+    from_requests,
+)
+from specwatch_detectors.drift_bank import FINE
+from specwatch_detectors.window import NOTHING, Window
+
+LONG_SPANS_S: Final = (7_200.0, 21_600.0)
+STEP_SE: Final = 5.0
+"""Standard errors from which a change of level is real: some 200 hours are looked at, so 4 would be too few."""
+STEP_SHARE: Final = 0.015
+"""Change of accepted tokens per draft from which it matters: half of the smallest drop that is watched for."""
+_BLOCK_S: Final = 3_600.0
+_LEAST_SIDE: Final = 0.05
+
+Timed = Sequence[tuple[float, Window]]
+Batch = tuple[float, Window]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change of level.
+
+    Attributes:
+        at: when, epoch seconds, to the hour.
+        before: acceptance length before.
+        after: acceptance length after.
+        errors: the change in standard errors, signed.
+    """
+
+    at: float
+    before: float
+    after: float
+    errors: float
+
+    @property
+    def share(self) -> float:
+        """Change of accepted tokens per draft, relative to before."""
+        return (self.after - self.before) / (self.before - 1.0) if self.before > 1.0 else math.inf
+
+    @property
+    def real(self) -> bool:
+        """Both sure and large enough to matter."""
+        return abs(self.errors) >= STEP_SE and abs(self.share) >= STEP_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFit:
+    """What a history says of one stream.
+
+    Attributes:
+        baseline: counts of all its intervals.
+        design: long-run design effect, at least 1, without safety factor.
+        design_from: the estimator that gave it.
+        intervals: with drafts.
+        step: its largest change of level, or None where there is too little.
+    """
+
+    baseline: Baseline
+    design: float
+    design_from: str
+    intervals: int
+    step: Step | None
+
+    def used_design(self, safety: float) -> float:
+        """The design effect that a monitor would judge with."""
+        return design_effect([self.design], PRIOR_INTERVALS, safety=safety)
+
+    def drafts_needed(self, safety: float, depth: int) -> float:
+        """Drafts from which the baseline is good enough for the smallest drop; infinite if nothing is kept."""
+        mean = self.baseline.mean_accepted or 0.0
+        if mean <= 0.0:
+            return math.inf
+        needs = min(member.needs for member in FINE)
+        return self.used_design(safety) * self.baseline.variance(depth) / (needs * mean) ** 2
+
+
+def fit(
+    windows: Timed, depth: int, interval_s: float, requests: Sequence[tuple[float, float]] = ()
+) -> StreamFit | None:
+    """Fit one stream; None if it never drafted or accepted all or nothing.
+
+    Args:
+        windows: times and windows.
+        depth: draft tokens per draft, for engines without positions.
+        interval_s: seconds of an interval.
+        requests: (drafts, accepted tokens) of single requests of the same traffic.
+    """
+    used = [(at, window) for at, window in windows if window.drafts > 0.0]
+    counts = NOTHING
+    means = BatchMeans()
+    for _, window in used:
+        counts += window
+        means.update(window)
+    baseline = Baseline(counts)
+    variance = baseline.variance(depth)
+    if variance <= 0.0:
+        return None
+    found = {
+        "batch means": means.estimate(variance),
+        "request records": from_requests(requests, variance),
+        **{
+            f"batch means over {span / 3600:g} h": _long(used, span / interval_s, variance) for span in LONG_SPANS_S
+        },
+    }
+    known = {name: value for name, value in found.items() if value is not None}
+    best = max(known, key=lambda name: known[name], default="")
+    design = max(1.0, known.get(best, 1.0))
+    return StreamFit(baseline, design, best or "nothing", len(used), _step(used, variance, interval_s))
+
+
+def batches(windows: Timed, span: int) -> list[Batch]:
+    """Every `span` windows in a row added up, with the time of the last; a rest is left out."""
+    found = []
+    for start in range(0, len(windows) - span + 1, span):
+        total = NOTHING
+        for _, window in windows[start : start + span]:
+            total += window
+        found.append((windows[start + span - 1][0], total))
+    return found
+
+
+def _long(windows: Timed, span: float, variance: float) -> float | None:
+    """Lower end of the 95 % interval of batch means over a long span."""
+    added = batches(windows, max(1, round(span)))
+    if round(span) <= max(SPANS) or len(added) < LEAST_BATCHES:
+        return None
+    residuals = _residuals(added, variance)
+    estimate = sum(value**2 for value in residuals) / (len(added) - 1)
+    return estimate / (1.0 + 2.0 * math.sqrt(2.0 / (len(added) - 1)))
+
+
+def _residuals(added: Sequence[Batch], variance: float) -> list[float]:
+    """(A - m N) / sqrt(v N) per batch: variance d."""
+    mean = sum(total.accepted_tokens for _, total in added) / sum(total.drafts for _, total in added)
+    return [
+        (total.accepted_tokens - mean * total.drafts) / math.sqrt(variance * total.drafts) for _, total in added
+    ]
+
+
+def _local_design(windows: Timed, variance: float) -> float | None:
+    """Design effect from differences of neighbouring batches, the largest over the spans."""
+    found = []
+    for span in SPANS:
+        added = batches(windows, span)
+        if len(added) >= LEAST_BATCHES:
+            pairs = list(pairwise(_residuals(added, variance)))
+            found.append(sum((later - earlier) ** 2 for earlier, later in pairs) / (2.0 * len(pairs)))
+    return max(found, default=None)
+
+
+def _step(windows: Timed, variance: float, interval_s: float) -> Step | None:
+    local = _local_design(windows, variance)
+    if local is None:
+        return None
+    blocks = batches(windows, max(1, round(_BLOCK_S / interval_s)))
+    whole = sum(total.drafts for _, total in blocks)
+    kept = sum(total.accepted_tokens for _, total in blocks)
+    drafts = accepted = 0.0
+    best: Step | None = None
+    for at, total in blocks[:-1]:
+        drafts += total.drafts
+        accepted += total.accepted_tokens
+        left = whole - drafts
+        if min(drafts, left) < _LEAST_SIDE * whole:
+            continue
+        before, after = accepted / drafts, (kept - accepted) / left
+        error = math.sqrt(max(1.0, local) * variance * (1.0 / drafts + 1.0 / left))
+        errors = (after - before) / error
+        if best is None or abs(errors) > abs(best.errors):
+            best = Step(at, 1.0 + before, 1.0 + after, errors)
+    return best
