@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from specwatch_detectors.explain.comparison import Comparison
@@ -13,34 +12,11 @@ from specwatch_detectors.explain.explanation import Explanation, Outcome, explai
 from specwatch_detectors.model_monitor import ModelMonitor, ModelReading
 from specwatch_detectors.reading import Change, DriftState
 from specwatch_detectors.recent_windows import RecentWindows
+from specwatch_detectors.sidecar_words import Words
 from specwatch_exporters.report import ModelReport
 
-AGAIN_S: Final = 30.0
-"""An explanation is looked for again this often while the drift lasts: more drafts tell more."""
-UNNAMED_AGAIN_S: Final = 2.0
-"""The same while no cause is named."""
 _ENGINES: Final = frozenset({"vllm", "sglang", "trtllm"})
 _MAX_LINES: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """An explanation for people.
-
-    Attributes:
-        cause: in a few words, or empty if none is named.
-        details: evidence for and against, one sentence each.
-        next_steps: what to check.
-    """
-
-    cause: str
-    details: tuple[str, ...]
-    next_steps: tuple[str, ...]
-
-
-def wants_explanation(reading: ModelReading) -> bool:
-    """Whether there is anything to explain."""
-    return reading.mix_shift or reading.verdict.state is DriftState.DRIFTED
 
 
 def explanation_of(

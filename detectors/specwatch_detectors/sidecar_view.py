@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from specwatch_detectors.model_monitor import ModelReading
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
 from specwatch_detectors.reading import DriftState
-from specwatch_detectors.sidecar_explanation import Words
 from specwatch_detectors.sidecar_latency import SignalReading
+from specwatch_detectors.sidecar_words import Words
 from specwatch_exporters.sidecar.watcher import Judgement
 
 

@@ -20,17 +20,10 @@ from specwatch_detectors.payoff.payoff_families import families as payoff_famili
 from specwatch_detectors.payoff.step_profile import StepProfile
 from specwatch_detectors.reading import Change, DriftState
 from specwatch_detectors.recent_windows import RecentWindows
-from specwatch_detectors.sidecar_explanation import (
-    AGAIN_S,
-    UNNAMED_AGAIN_S,
-    Words,
-    explanation_of,
-    wants_explanation,
-    words_of,
-)
 from specwatch_detectors.sidecar_latency import SidecarLatency
 from specwatch_detectors.sidecar_payoff import SidecarPayoff
 from specwatch_detectors.sidecar_view import Present, judgement
+from specwatch_detectors.sidecar_words import AGAIN_S, UNNAMED_AGAIN_S, Words, wants_explanation
 from specwatch_detectors.signal_families import families as signal_families
 from specwatch_detectors.state_store import StateStore
 from specwatch_detectors.window import NOTHING, Window
@@ -186,6 +179,11 @@ class SidecarWatch:
             return
         wait = AGAIN_S if model.words is not None and model.words.cause else UNNAMED_AGAIN_S
         if model.words is None or now - model.explained >= wait:
+            from specwatch_detectors.sidecar_explanation import (  # noqa: PLC0415 - 2 MiB that most never need
+                explanation_of,
+                words_of,
+            )
+
             model.explained = now
             model.words = words_of(
                 explanation_of(
