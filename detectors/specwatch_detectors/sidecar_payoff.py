@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from specwatch_detectors.payoff.estimate import IDLE, OFF, StepTimesBook
 from specwatch_detectors.payoff.payoff_meter import PayoffMeter
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
 from specwatch_detectors.payoff.payoff_sample import PayoffSample
 from specwatch_detectors.payoff.recent_spread import RecentSpread
+from specwatch_detectors.payoff.step_cost import StepCost
 from specwatch_detectors.payoff.step_profile import StepProfile
 from specwatch_detectors.window import Window
 from specwatch_exporters import catalog
 from specwatch_exporters.counts import Counts
-from specwatch_exporters.report import ModelReport
+from specwatch_exporters.report import ModelReport, State
+from specwatch_exporters.request_labels import UNKNOWN
 from specwatch_exporters.sidecar.watcher import Interval
+
+_MOSTLY: Final = 0.9
+"""Share of steps with a draft from which an interval counts as one with speculation."""
 
 
 class SidecarPayoff:
@@ -22,7 +28,8 @@ class SidecarPayoff:
 
     Args:
         report: the model as first read.
-        profile: step times; None tells nothing.
+        profile: measured step times; None estimates them from what the engine takes with and without speculation,
+            as far as it was seen both ways in the last days.
         half_life_s: of its evidence.
         state: what `state` of a predecessor gave; one that cannot be read is left out.
     """
@@ -40,16 +47,19 @@ class SidecarPayoff:
         self._setting = self._present(report)
         self._meter = self._new_meter(report, state)
         self._spread = _kept_spread(report, state)
+        self._book = _kept_book(state)
         self._last: tuple[float, float | None] | None = None
         self.report: PayoffReport | None = None
 
     def _new_meter(self, report: ModelReport, state: Mapping[str, Any] | None) -> PayoffMeter:
-        depth = report.speculative_tokens or 1
-        cost = None if self._profile is None else self._profile.cost_of(report.method or "unknown")
+        depth, cost = report.speculative_tokens or 1, self._profile_cost(report)
         try:
             return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s, state=state)
         except ValueError:
             return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s)
+
+    def _profile_cost(self, report: ModelReport) -> StepCost | None:
+        return None if self._profile is None else self._profile.cost_of(report.method or UNKNOWN)
 
     def take(
         self, report: ModelReport, interval: Interval, window: Window, design: float | None, *, changed: bool
@@ -65,24 +75,34 @@ class SidecarPayoff:
         """
         now, running = interval.now, _per_engine(report)
         last, self._last = self._last, (now, running)
-        if self._profile is None or last is None or now <= last[0]:
+        if last is None or now <= last[0]:
             return
         self._follow(report, changed=changed)
         before = running if last[1] is None else last[1]
         if running is None or before is None:
             return
         sample = _sample(Counts(interval.increases, report.model), window, (before + running) / 2.0)
+        if self._profile is None:
+            self._observe(report, sample, interval.wall)
         seconds = now - last[0]
         self._spread.update(window, seconds)
         recent = self._spread.design(design)
         self.report = self._meter.update([sample], seconds, design=recent, engines=max(1, report.engines))
 
+    def _observe(self, report: ModelReport, sample: PayoffSample, wall: float) -> None:
+        """What a step took, with drafts or without, and the cost that follows from both."""
+        steps, side = sample.request_steps, _side(report, sample)
+        if steps and side and sample.step_seconds:
+            self._book.observe(side, sample.batch, steps, sample.step_seconds * steps, wall)
+        if report.method is not None:
+            self._meter.cost = self._book.cost(report.method, wall)
+
     def _follow(self, report: ModelReport, *, changed: bool) -> None:
         present = self._present(report)
-        if (changed or present != self._setting) and self._profile is not None:
+        if changed or present != self._setting:
             self._setting = present
             depth = report.speculative_tokens or 1
-            self._meter.changed(self._profile.cost_of(report.method or "unknown"), depth)
+            self._meter.changed(self._profile_cost(report), depth)
             self._spread.changed(depth)
 
     @staticmethod
@@ -91,7 +111,25 @@ class SidecarPayoff:
 
     def state(self) -> dict[str, Any]:
         """The meter's evidence and the spread of acceptance, as JSON."""
-        return {**self._meter.state(), "spread": self._spread.state()}
+        return {**self._meter.state(), "spread": self._spread.state(), "steps": self._book.state()}
+
+
+def _kept_book(state: Mapping[str, Any] | None) -> StepTimesBook:
+    kept = None if state is None else state.get("steps")
+    try:
+        return StepTimesBook(state=kept if isinstance(kept, Mapping) else None)
+    except ValueError:
+        return StepTimesBook()
+
+
+def _side(report: ModelReport, sample: PayoffSample) -> str:
+    """Which side of the comparison the interval belongs to; empty for a mixture or an unknown method."""
+    steps, drafts = sample.request_steps, sample.window.drafts
+    if report.state is State.OFF and not drafts:
+        return OFF if report.method in {None, OFF} else IDLE
+    if not steps or report.method is None:
+        return ""
+    return report.method if drafts >= _MOSTLY * steps else ""
 
 
 def _kept_spread(report: ModelReport, state: Mapping[str, Any] | None) -> RecentSpread:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specwatch_detectors.model_monitor import ModelReading
+from specwatch_detectors.payoff.payoff import Verdict
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
+from specwatch_detectors.payoff.step_cost import Basis
 from specwatch_detectors.reading import DriftState
 from specwatch_detectors.sidecar_latency import SignalReading
 from specwatch_detectors.sidecar_words import Words
@@ -47,5 +49,14 @@ def judgement(one: Present, now: float) -> Judgement:
         since_s=None if verdict.since is None else now - verdict.since,
         alarms=verdict.alarms,
         remarks=tuple(own.reason for own in one.signals if own.state is DriftState.DRIFTED),
-        payoff="" if one.payoff is None else one.payoff.sentence,
+        payoff=_payoff(one.payoff),
     )
+
+
+def _payoff(report: PayoffReport | None) -> str:
+    """The answer; nothing where nobody asked (no profile) and nobody can tell."""
+    main = None if report is None else report.main
+    if report is None or main is None:
+        return ""
+    unasked = report.basis is not Basis.MEASURED and main.verdict is Verdict.CANNOT_TELL
+    return "" if unasked else report.sentence
