@@ -1,4 +1,4 @@
-"""`specwatch inspect`: what a page, log or response says about speculation."""
+"""`specwatch inspect`: what a page, log, response or benchmark result says about speculation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inspect_command(
         typer.Argument(
             metavar="SOURCE",
             help="URL or file (plain or gzip; - for standard input): a metrics page, TensorRT-LLM JSON, an engine "
-            "log, a response, or an SSE stream.",
+            "log, a response, an SSE stream, or the result of a benchmark (vLLM's text or JSON, SGLang's).",
         ),
     ],
     since: Annotated[
@@ -34,7 +34,7 @@ def inspect_command(
         bool, typer.Option("--json", help="Print one JSON object; unknown numbers are null.")
     ] = False,
 ) -> None:
-    """Say what an engine's page, log or response means, with every warning that applies.
+    """Say what an engine's page, log, response or benchmark means, with every warning that applies.
 
     Exit status: 0 when something was read, 1 when nothing about an engine can be read, 2 for wrong usage.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -10,6 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from specwatch_exporters.bench_run import BenchRun
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import Comparison, Fact, ModelReport, Report, State, Window
 
@@ -28,7 +29,7 @@ _SHOWN = frozenset({"completion_tokens", "generation_tokens"})
 def print_report(report: Report, source: str, console: Console | None = None) -> None:
     """Print a report to the terminal."""
     console = console or Console()
-    kind = report.engine or ("benchmark runs" if report.comparisons else "no engine recognised")
+    kind = report.engine or ("benchmark runs" if report.comparisons or report.runs else "no engine recognised")
     dialect = f" ({report.dialect})" if report.dialect else ""
     console.print(
         f"[bold]{escape(kind)}[/]{escape(dialect)}  {report.source} [dim]{escape(source)}[/]", highlight=False
@@ -41,6 +42,8 @@ def print_report(report: Report, source: str, console: Console | None = None) ->
         console.print(_windows_table(report.windows))
     if report.comparisons:
         console.print(_comparisons_table(report.comparisons))
+    if report.runs:
+        console.print(_runs_table(report.runs))
     for line in _warnings(report.notices):
         console.print(line)
 
@@ -138,6 +141,41 @@ def _comparisons_table(comparisons: Iterable[Comparison]) -> Table:
     return table
 
 
+def _runs_table(runs: Sequence[BenchRun]) -> Table:
+    """Two lines a run: a time is given as p50 over p99, a throughput as stated over counted."""
+    table = Table(header_style="dim", box=None, padding=(0, 2, 0, 0))
+    table.add_column("run\nconcurrency", overflow="fold")
+    headings = ["tokens/s\nby count", "TTFT ms\np50/p99", "TPOT ms\np50/p99", "ITL ms\np50/p99"]
+    headings += ["tokens\na chunk", "ITL ms\na token"]
+    speculating = any(run.mean_acceptance_length is not None or run.acceptance_rate is not None for run in runs)
+    for heading in [*headings, "length\nrate"] if speculating else headings:
+        table.add_column(heading, justify="right")
+    for run in runs:
+        cells = [*_run_figures(run)]
+        if speculating:
+            cells.append(f"{length(run.mean_acceptance_length)}\n{percent(run.acceptance_rate)}")
+        table.add_row(_run_title(run), *cells)
+    return table
+
+
+def _run_title(run: BenchRun) -> Text:
+    title = Text.assemble(run.name, "\n", (f"c = {number(run.concurrency)}", "dim"))
+    return title.append(f", {run.failed} failed", "bold red") if run.failed else title
+
+
+def _run_figures(run: BenchRun) -> Iterable[str | Text]:
+    yield Text.assemble(decimals(run.output_tok_s), "\n", (decimals(run.counted_tok_s), _check_style(run)))
+    for times in (run.ttft, run.tpot, run.itl):
+        yield f"{decimals(times.p50)}\n{decimals(times.p99)}"
+    tokens = None if run.implied is None else run.implied.tokens
+    yield Text(decimals(tokens), "bold yellow" if run.itl_counts == "chunk" else "")
+    yield decimals(run.itl_corrected_ms)
+
+
+def _check_style(run: BenchRun) -> str:
+    return {True: "green", False: "bold red", None: ""}[run.throughput_agrees]
+
+
 def _warnings(notices: Iterable[Notice]) -> list[Text]:
     return [
         Text.assemble(("! ", "bold yellow"), (notice.code, "yellow"), f"  {notice.message}") for notice in notices
@@ -178,6 +216,11 @@ def quantile(value: float | None, limits: tuple[float, float | None] | None) -> 
         return seconds(value)
     lower, upper = limits
     return f"over {seconds(lower)}" if upper is None else f"at most {seconds(upper)}"
+
+
+def decimals(value: float | None) -> str:
+    """A number with the two decimals that benchmarks print, or the word unknown."""
+    return UNKNOWN if value is None else f"{value:,.2f}"
 
 
 def seconds(value: float | None) -> str:

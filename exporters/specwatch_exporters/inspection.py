@@ -1,4 +1,4 @@
-"""Tell what a source is and read it: a metrics page, iterations, a log, a response, a stream, benchmark rows."""
+"""Tell what a source is and read it: a metrics page, iterations, a log, a response, a stream, benchmark runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from specwatch_exporters.bench_result import read_bench_result
+from specwatch_exporters.bench_rows import read_bench_lines
 from specwatch_exporters.bodies.read import read_body
 from specwatch_exporters.engines.registry import read_page
 from specwatch_exporters.engines.trtllm_iterations import (
@@ -22,7 +24,7 @@ from specwatch_exporters.logs.read import read_log
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import Page
 from specwatch_exporters.report import Report
-from specwatch_exporters.runs import read_runs
+from specwatch_exporters.runs import read_runs, runs_report
 from specwatch_exporters.sidecar.body_decoder import GzipBody
 from specwatch_exporters.sidecar.fetch_error import FetchError
 from specwatch_exporters.summary import build_models
@@ -59,7 +61,7 @@ def inspect(content: Content, since: Content | None = None, engine: str | None =
         engine: name of the reader to use instead of the one that recognises the page.
 
     Raises:
-        InspectionError: neither page, iterations, log, response nor stream; or `since` or `engine` do not fit it.
+        InspectionError: nothing that is known; or `since` or `engine` do not fit it.
     """
     text = _text(content)
     body = decode(text) if text.lstrip().startswith(("[", "{")) else None
@@ -67,18 +69,26 @@ def inspect(content: Content, since: Content | None = None, engine: str | None =
         if engine not in (None, "trtllm"):
             raise InspectionError(f"{content.name}: these are TensorRT-LLM iterations, not a page of {engine}")
         return _iterations(body, content, since)
-    if _is_page(text, content.content_type):
+    report = runs_report(read_bench_result(text))  # some of its lines could be samples of a page
+    if report is None and _is_page(text, content.content_type):
         return _page_report(content, text, since, engine)
-    report = read_runs(body) or read_body(text) or read_log(io.StringIO(text))
+    report = report or _benchmark_json(text, body) or read_body(text) or read_log(io.StringIO(text))
     if report is None:
         raise InspectionError(
-            f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, or a response"
-            + _refusal(text, content)
+            f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, a response, or "
+            "a benchmark's result" + _refusal(text, content)
         )
     if since is not None or engine is not None:
         option = "--since" if since is not None else "--engine"
-        raise InspectionError(f"{content.name}: {option} is for metrics pages, and this is a {report.source}")
+        found = "a benchmark's result" if report.source == "runs" else f"a {report.source}"
+        raise InspectionError(f"{content.name}: {option} is for metrics pages, and this is {found}")
     return report
+
+
+def _benchmark_json(text: str, body: Any) -> Report | None:
+    if body is None:
+        return runs_report(read_bench_lines(text)) if text.lstrip().startswith("{") else None
+    return read_runs(body)
 
 
 def _refusal(text: str, content: Content) -> str:

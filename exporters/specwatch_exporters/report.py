@@ -1,4 +1,4 @@
-"""The result of an inspection: one report for pages, logs and responses alike."""
+"""The result of an inspection: one report for pages, logs, responses and benchmark runs alike."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from specwatch_exporters.acceptance import Tally
+from specwatch_exporters.bench_run import BenchRun
 from specwatch_exporters.notices import Notice
 
 Fact = bool | float | str | tuple[int, ...] | None
@@ -191,6 +192,7 @@ class Report:
         resets: engines whose counters started again between two pages.
         windows: the lines of a log, in order.
         comparisons: benchmark runs side by side.
+        runs: benchmark runs, each on its own.
     """
 
     engine: str | None
@@ -201,6 +203,7 @@ class Report:
     dialect: str = ""
     windows: tuple[Window, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    runs: tuple[BenchRun, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -216,6 +219,8 @@ class Report:
             body["windows"] = [window.to_json() for window in self.windows]
         if self.comparisons:
             body["comparisons"] = [comparison.to_json() for comparison in self.comparisons]
+        if self.runs:
+            body["runs"] = [run.to_json() for run in self.runs]
         return body
 
 

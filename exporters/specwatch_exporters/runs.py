@@ -1,8 +1,9 @@
 """Benchmark rows side by side: what a configuration costs against the one without speculation.
 
-A row is `{"config": ..., "concurrency": ..., "tok_s" | "tpot_ms" | "wall_s": number or [low, high]}`. Rows are
-compared at equal concurrency only, each against the run without speculation or, where there is none, against the
-first row. Drafting nothing is not the same as no speculation: what K = 0 costs is compared like anything else.
+A row to compare is `{"config": ..., "concurrency": ..., "tok_s" | "tpot_ms" | "wall_s": number or [low, high]}`.
+Rows are compared at equal concurrency only, each against the run without speculation or, where there is none,
+against the first row. Drafting nothing is not the same as no speculation: what K = 0 costs is compared like
+anything else.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from specwatch_exporters.bench_rows import read_bench_rows
+from specwatch_exporters.bench_run import BenchRun
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import Comparison, Report
 
@@ -29,17 +32,18 @@ class _Row:
 
 
 def read_runs(body: Any) -> Report | None:
-    """Compare benchmark rows.
+    """Compare benchmark rows, and read each that has a run's own figures.
 
     Args:
         body: decoded JSON.
 
     Returns:
-        A report with one comparison per configuration, concurrency and measure; None if these are no such rows.
+        A report with one comparison per configuration, concurrency and measure, and the runs one by one (rows of no
+        configuration are never compared: they may be of different models); None if these are no such rows.
     """
-    rows = _rows(body)
+    rows, runs = _rows(body), read_bench_rows(body)
     if not rows:
-        return None
+        return runs_report(runs)
     comparisons: list[Comparison] = []
     for concurrency in sorted({row.concurrency for row in rows}):
         level = [row for row in rows if row.concurrency == concurrency]
@@ -47,7 +51,17 @@ def read_runs(body: Any) -> Report | None:
         for row in level:
             if row is not baseline:
                 comparisons += _compare(baseline, row)
-    return Report(None, "runs", notices=tuple(_taxes(comparisons)), comparisons=tuple(comparisons))
+    notices = (*_taxes(comparisons), *_run_notices(runs))
+    return Report(None, "runs", notices=notices, comparisons=tuple(comparisons), runs=runs)
+
+
+def runs_report(runs: tuple[BenchRun, ...]) -> Report | None:
+    """A report of runs that are not compared; None without runs."""
+    return Report(None, "runs", notices=_run_notices(runs), runs=runs) if runs else None
+
+
+def _run_notices(runs: Iterable[BenchRun]) -> tuple[Notice, ...]:
+    return tuple(notice for run in runs for notice in run.notices())
 
 
 def _rows(body: Any) -> list[_Row]:

@@ -50,6 +50,13 @@ def test_the_table_says_unknown_and_names_the_state() -> None:
     assert "acceptance rate         unknown" in off
 
 
+def test_a_benchmarks_times_stand_beside_what_they_are_per_token() -> None:
+    done = specwatch("inspect", TESTS / "cases/56-vllm-bench-peak-below-mean/bench.txt")
+    rows = [line.split() for line in done.stdout.decode().splitlines()]
+    assert ["run", "1", "2,541.04", "131.29", "11.46", "16.86", "2.07", "11.88"] in rows
+    assert ["c", "=", "32", "2,541.05", "1,472.66", "21.36", "104.34"] in rows
+
+
 def test_a_gzipped_page_from_standard_input() -> None:
     done = specwatch("inspect", "-", "--json", stdin=gzip.compress(PAGE.read_bytes()))
     assert json.loads(done.stdout)["models"][0]["drafts"] == 9543
