@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from specwatch_cli import classes, detect, exporter, proxy
+from specwatch_cli import classes, detect, exporter, fallback, proxy
 from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.inspect import inspect_command
@@ -26,6 +26,7 @@ app.add_typer(exporter.app, name="exporter")
 app.add_typer(proxy.app, name="proxy")
 app.add_typer(classes.app, name="classes")
 app.add_typer(detect.app, name="detect")
+app.add_typer(fallback.app, name="fallback")
 
 
 def _version(show: bool) -> None:

@@ -34,7 +34,7 @@ _IN_WORDS: Final = {
     Source.SCRAPE: "scrape sidecar",
     Source.REQUEST: "request sidecar",
     Source.PLUGIN: "vLLM plugin",
-    Source.DETECT: "detectors, in the scrape sidecar and in the fleet watch",
+    Source.DETECT: "detectors",
 }
 
 

@@ -11,6 +11,7 @@ UNITS = ("_seconds", "_tokens", "_ratio", "_bytes", "_info", "_total")
 # A count of things needs no unit; neither does a state.
 PLAIN = {
     "specwatch_request_in_flight",
+    "specwatch_request_pool_in_flight",
     "specwatch_requests_running",
     "specwatch_requests_waiting",
     "specwatch_requests_waiting_by_reason",

@@ -1,0 +1,1 @@
+"""When to leave a drafter, for what, and when to come back."""

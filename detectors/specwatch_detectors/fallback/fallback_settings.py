@@ -1,0 +1,62 @@
+"""Constants of the policy, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specwatch_detectors.fallback.level import Level
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackSettings:
+    """How readily the policy acts.
+
+    Attributes:
+        levels: that the deployment has; the first is home.
+        margin: share by which another level must be better. 0.03: run-to-run noise of throughput is 1 to 2 %.
+        switch_cost_s: seconds of the whole capacity that a switch costs (drain, cold prefix cache; a restart if
+            there is no second pool). Regret must exceed it first: at most twice the cost of knowing the future.
+        dwell_s: least time on a level. 900: alarms and autoscalers settle within a quarter of an hour.
+        flips_per_day: switches in any 24 hours; at the limit the policy latches and somebody must look. 4: two
+            drifts a day, each with its return.
+        probe_first_s: wait from a fallback to the first probe. 600: a rollback of a bad deploy takes minutes.
+        probe_most_s: longest wait; it doubles from probe to probe. 21,600: four probes a day cost nothing.
+        probe_s: length of one probe, at most. 300: bounds within 3 % at 5 % of a busy pod.
+        probe_wins: probes in a row that must pay before coming home. 2: one lucky probe is not a cure.
+        least_effective: drafts over design effect behind a payoff. 30: below, its bounds are not to be trusted.
+        stale_after_s: age of inputs at which nothing is done. 120: two lost rounds are no outage.
+    """
+
+    levels: tuple[Level, ...] = (Level.DRAFT, Level.NGRAM, Level.OFF)
+    margin: float = 0.03
+    switch_cost_s: float = 60.0
+    dwell_s: float = 900.0
+    flips_per_day: int = 4
+    probe_first_s: float = 600.0
+    probe_most_s: float = 21_600.0
+    probe_s: float = 300.0
+    probe_wins: int = 2
+    least_effective: float = 30.0
+    stale_after_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Check the whole.
+
+        Raises:
+            ValueError: what is wrong, in one line.
+        """
+        depths = [level.depth for level in self.levels]
+        if len(depths) < 2 or depths != sorted(set(depths)):
+            raise ValueError("levels must be two or more, in the order draft, fewer, ngram, off, none twice")
+        if not 0.0 <= self.margin < 0.5:
+            raise ValueError(f"margin must be from 0 to 0.5, got {self.margin}")
+        if self.flips_per_day < 2 or self.probe_wins < 1:
+            raise ValueError("flips_per_day must be at least 2 (away and back) and probe_wins at least 1")
+        times = (self.switch_cost_s, self.dwell_s, self.probe_first_s, self.probe_s, self.stale_after_s)
+        if min(times) < 0.0 or self.probe_most_s < self.probe_first_s:
+            raise ValueError("times must not be negative, and probe_most_s not below probe_first_s")
+
+    @property
+    def home(self) -> Level:
+        """The level to come back to."""
+        return self.levels[0]

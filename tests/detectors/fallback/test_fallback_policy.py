@@ -1,0 +1,264 @@
+"""The policy by examples and by invariants over whole lives of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specwatch_detectors.fallback.decision import Act, Decision, Veto
+from specwatch_detectors.fallback.fallback_inputs import FallbackInputs
+from specwatch_detectors.fallback.fallback_settings import FallbackSettings
+from specwatch_detectors.fallback.fallback_state import FallbackState
+from specwatch_detectors.fallback.level import Level
+from specwatch_detectors.fallback.policy import begin, decide, unlatch
+from specwatch_detectors.payoff.payoff import Bounds
+
+SETTINGS = FallbackSettings()
+ROUND_S = 30.0
+
+
+def around(value: float, width: float = 0.01) -> Bounds:
+    return Bounds(value * (1 - width), value, value * (1 + width))
+
+
+def told(now: float, draft: float, ngram: float = 1.2, **changes: object) -> FallbackInputs:
+    known = FallbackInputs(
+        now=now,
+        measured_at=now,
+        speedup={Level.DRAFT: around(draft), Level.NGRAM: around(ngram)},
+        effective_drafts=1000.0,
+    )
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+@dataclass
+class Life:
+    """A deployment under the policy, whose true speed-up of the draft is a function of time."""
+
+    draft: Callable[[float], float]
+    ngram: float = 1.2
+    rules: FallbackSettings = SETTINGS
+    state: FallbackState = field(init=False)
+    now: float = 0.0
+    decisions: list[tuple[float, Decision]] = field(default_factory=list)
+    lost_s: float = 0.0
+    switches: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = begin(self.rules, 0.0)
+
+    def until(self, end: float, **changes: object) -> Life:
+        while self.now < end:
+            self.now += ROUND_S
+            draft = self.draft(self.now)
+            probe = around(draft) if self.state.probe_began is not None else None
+            inputs = told(self.now, draft, self.ngram, probe=probe, **changes)
+            here = (
+                draft if self.state.level is Level.DRAFT else self.ngram if self.state.level is Level.NGRAM else 1.0
+            )
+            best = max(draft, self.ngram, 1.0)
+            self.lost_s += ROUND_S * (1.0 - here / best)
+            self.state, decision = decide(self.state, inputs, self.rules)
+            if decision.act is Act.SWITCH:
+                self.switches += 1
+                self.lost_s += self.rules.switch_cost_s
+            self.decisions.append((self.now, decision))
+        return self
+
+    def acts(self) -> list[tuple[Act, Level]]:
+        """Decisions other than to stay or to go on probing, in order."""
+        kept = [d for _, d in self.decisions if d.act not in {Act.STAY, Act.PROBE}]
+        return [(d.act, d.level) for d in kept]
+
+
+def test_a_draft_that_pays_is_left_alone() -> None:
+    life = Life(lambda _: 1.8).until(86_400.0)
+    assert {d.act for _, d in life.decisions} == {Act.STAY}
+    assert life.lost_s == 0.0
+
+
+def test_a_stale_draft_is_left_for_ngram_and_comes_back_after_two_paying_probes() -> None:
+    life = Life(lambda now: 0.9 if 3600.0 <= now < 8 * 3600.0 else 1.8).until(86_400.0)
+    acts = life.acts()
+    assert acts[0] == (Act.SWITCH, Level.NGRAM)
+    assert acts[-2:] == [(Act.END_PROBE, Level.NGRAM), (Act.SWITCH, Level.DRAFT)]
+    assert life.state.level is Level.DRAFT
+    left = next(at for at, d in life.decisions if d.act is Act.SWITCH)
+    # A quarter of the capacity is lost from 3,600 s on; the switch costs 60 s of it.
+    assert 3600.0 + 60.0 / 0.25 <= left <= 3600.0 + 60.0 / 0.25 + 3 * ROUND_S
+
+
+def test_off_is_best_when_nothing_else_pays() -> None:
+    life = Life(lambda _: 0.8, ngram=0.95).until(3600.0)
+    assert life.acts()[0] == (Act.SWITCH, Level.OFF)
+
+
+def test_a_loss_smaller_than_its_bounds_is_no_reason() -> None:
+    rules = replace(SETTINGS, levels=(Level.DRAFT, Level.OFF))
+    life = Life(lambda _: 0.975, rules=rules).until(86_400.0)
+    assert life.acts() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "veto"),
+    [
+        ({"rollout": True}, Veto.ROLLOUT),
+        ({"scaling": True}, Veto.SCALING),
+        ({"measured_at": None}, Veto.STALE),
+        ({"measured_at": 0.0}, Veto.STALE),
+        ({"effective_drafts": 5.0}, Veto.LOW_VOLUME),
+        ({"speedup": {}}, Veto.UNKNOWN),
+        ({"adapts": "K by batch size"}, Veto.ADAPTS),
+    ],
+)
+def test_what_vetoes(changes: dict[str, object], veto: Veto) -> None:
+    life = Life(lambda _: 0.5).until(86_400.0, **changes)
+    assert life.switches == 0
+    assert life.decisions[-1][1].veto is veto
+    assert life.decisions[-1][1].reason
+
+
+def test_an_engine_that_adapts_gets_advice() -> None:
+    life = Life(lambda _: 0.5).until(7200.0, adapts="K by batch size")
+    assert life.decisions[-1][1].act is Act.RECOMMEND
+    assert life.decisions[-1][1].level is Level.NGRAM
+
+
+def test_a_flapping_draft_is_latched_on_the_fallback_and_an_operator_frees_it() -> None:
+    life = Life(lambda now: 0.5 if (now // 3600.0) % 2 else 1.8).until(86_400.0)
+    assert life.state.latched
+    assert life.state.level is Level.NGRAM
+    assert life.switches < SETTINGS.flips_per_day
+    assert life.decisions[-1][1].veto is Veto.LATCHED
+    life.state = unlatch(life.state)
+    life.draft = lambda _: 1.8
+    life.until(3 * 86_400.0)
+    assert life.state.level is Level.DRAFT
+
+
+def test_a_new_revision_is_probed_at_once() -> None:
+    life = Life(lambda now: 0.5 if now < 6 * 3600.0 else 1.8)
+    life.until(6 * 3600.0, revision="draft 1")
+    wait = life.state.probe_wait_s
+    assert wait > SETTINGS.probe_first_s
+    assert life.state.probe_at is not None
+    assert life.state.probe_at > 6 * 3600.0 + 10 * ROUND_S
+    life.until(6 * 3600.0 + 2 * ROUND_S, revision="draft 2")
+    assert [d.act for _, d in life.decisions[-2:]] == [Act.PROBE, Act.END_PROBE]
+    assert life.state.wins == 1
+
+
+def test_a_gap_is_not_regret() -> None:
+    state = begin(SETTINGS, 0.0)
+    state, _ = decide(state, told(2000.0, 0.9), SETTINGS)
+    state, _ = decide(state, told(80_000.0, 0.9), SETTINGS)
+    assert state.regret_s <= 600.0 * 0.25 + 1e-9
+
+
+spans = st.lists(
+    st.tuples(st.floats(600.0, 40_000.0), st.sampled_from([0.3, 0.8, 0.95, 1.0, 1.15, 1.25, 1.8])),
+    min_size=1,
+    max_size=8,
+)
+
+
+def stepwise(parts: list[tuple[float, float]]) -> Callable[[float], float]:
+    def value(now: float) -> float:
+        for length, speed in parts:
+            if now < length:
+                return speed
+            now -= length
+        return parts[-1][1]
+
+    return value
+
+
+@given(spans, st.sampled_from([0.9, 1.0, 1.2]))
+@settings(max_examples=15)
+def test_never_more_flips_than_allowed_and_always_a_reason(parts: list[tuple[float, float]], ngram: float) -> None:
+    life = Life(stepwise(parts), ngram).until(2.5 * 86_400.0)
+    flips = [at for at, d in life.decisions if d.act is Act.SWITCH]
+    for at in flips:
+        assert sum(1 for other in flips if at <= other < at + 86_400.0) <= SETTINGS.flips_per_day
+    assert all(d.reason for _, d in life.decisions)
+
+
+@given(spans)
+@settings(max_examples=12)
+def test_it_comes_home_once_the_draft_is_good_for_good(parts: list[tuple[float, float]]) -> None:
+    end = sum(length for length, _ in parts)
+    life = Life(stepwise([*parts, (1e9, 1.8)])).until(end)
+    life.until(end + 3 * SETTINGS.probe_most_s + 86_400.0)
+    assert life.state.level is Level.DRAFT or life.state.latched
+
+
+@given(spans, st.sampled_from([0.9, 1.2]))
+@settings(max_examples=15)
+def test_loss_is_bounded_against_the_best_fixed_choice_in_hindsight(
+    parts: list[tuple[float, float]], ngram: float
+) -> None:
+    """Capacity lost is at most twice that of the best level kept all the time, plus what the limits allow.
+
+    The limits: the least stay and the switch's cost for each switch, and the longest wait for a probe after each.
+    """
+    horizon = 2 * 86_400.0
+    draft = stepwise(parts)
+    life = Life(draft, ngram).until(horizon)
+    rounds = [ROUND_S * (n + 1) for n in range(int(horizon / ROUND_S))]
+    best = [max(draft(at), ngram, 1.0) for at in rounds]
+    fixed = min(
+        sum(ROUND_S * (1.0 - draft(at) / top) for at, top in zip(rounds, best, strict=True)),
+        sum(ROUND_S * (1.0 - ngram / top) for top in best),
+        sum(ROUND_S * (1.0 - 1.0 / top) for top in best),
+    )
+    most = 1.0 - min(1.0, *(speed for _, speed in parts)) / 1.8
+    allowed = (SETTINGS.dwell_s + 2 * SETTINGS.switch_cost_s / 0.05 + 3 * SETTINGS.probe_most_s) * most
+    margin = SETTINGS.margin * 2 * horizon
+    assert life.lost_s <= 2.0 * fixed + (life.switches + 1) * allowed + margin
+
+
+@given(st.data())
+@settings(max_examples=25)
+def test_nothing_is_ever_done_on_what_is_unknown(data: st.DataObject) -> None:
+    state = replace(begin(SETTINGS, 0.0), regret_s=1e6)
+    for step in range(1, 40):
+        now = 1000.0 * step
+        unknown = data.draw(st.sampled_from(["age", "draft", "volume", "rollout"]))
+        inputs = told(now, 0.3)
+        if unknown == "age":
+            inputs = replace(inputs, measured_at=now - 1000.0)
+        elif unknown == "draft":
+            inputs = replace(inputs, speedup={Level.NGRAM: around(1.2)})
+        elif unknown == "volume":
+            inputs = replace(inputs, effective_drafts=data.draw(st.floats(0.0, 29.0)))
+        else:
+            inputs = replace(inputs, rollout=True)
+        state, decision = decide(state, inputs, SETTINGS)
+        assert decision.act is Act.STAY
+        assert state.level is Level.DRAFT
+
+
+def test_memory_survives_json() -> None:
+    life = Life(lambda now: 0.5 if now > 3600.0 else 1.8).until(20_000.0)
+    assert FallbackState.from_json(life.state.as_json()) == life.state
+    with pytest.raises(ValueError, match="not a state"):
+        FallbackState.from_json({"level": "draft"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"levels": (Level.DRAFT,)}, "two or more"),
+        ({"levels": (Level.OFF, Level.DRAFT)}, "in the order"),
+        ({"margin": 0.9}, "margin"),
+        ({"flips_per_day": 1}, "flips_per_day"),
+        ({"dwell_s": -1.0}, "negative"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(SETTINGS, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,258 @@
+"""What the controller reads: Prometheus series and sidecars' pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from detectors.watch.prometheus_api import prometheus_api
+from detectors.watch.sample_store import SampleStore
+from specwatch_detectors.fallback.fallback_settings import FallbackSettings
+from specwatch_detectors.fallback.fallback_source import SeriesSource, SourceSettings
+from specwatch_detectors.fallback.fallback_state import FallbackState
+from specwatch_detectors.fallback.level import Level
+from specwatch_detectors.fallback.level_rule import LevelRule
+from specwatch_detectors.fallback.observation import ObservationError, inputs_of
+from specwatch_detectors.fallback.page_source import LEVEL_LABEL, PageSource
+from specwatch_detectors.payoff.payoff import Bounds
+from specwatch_detectors.reading import DriftState
+from specwatch_detectors.watch.prometheus_address import PrometheusAddress
+from specwatch_detectors.watch.prometheus_source import PrometheusSource
+from specwatch_detectors.watch.source import RawSeries, SourceError
+
+NOW = 10_000.0
+MODEL = "llama"
+
+
+class Samples:
+    """A source of samples in memory."""
+
+    def __init__(self) -> None:
+        self.series: dict[str, list[RawSeries]] = {}
+        self.down = ""
+
+    def add(self, metric: str, values: Sequence[tuple[float, float]], **labels: str) -> None:
+        pairs = [(at, str(value)) for at, value in values]
+        self.series.setdefault(metric, []).append({"metric": {"model": MODEL, **labels}, "values": pairs})
+
+    def payoff(
+        self, level: str, three: tuple[float, ...], batch: str = "8", at: float = NOW, **labels: str
+    ) -> None:
+        for bound, value in zip(("lower", "estimate", "upper"), three, strict=True):
+            own = {"specwatch_level": level, "batch": batch, "bound": bound, **labels}
+            self.add("specwatch_payoff_speedup_ratio", [(at, value)], **own)
+
+    def drafts(self, level: str, *values: float, **labels: str) -> None:
+        own = {"specwatch_level": level, "engine": "0", "definition": "d", **labels}
+        times = [NOW - 10.0 * (len(values) - 1 - n) for n in range(len(values))]
+        self.add("specwatch_drafts_total", list(zip(times, values, strict=True)), **own)
+
+    def fetch(self, metric: str, start: float, end: float) -> Sequence[RawSeries]:
+        if self.down:
+            raise SourceError(self.down)
+        found: list[RawSeries] = []
+        for one in self.series.get(metric, []):
+            values = [pair for pair in one["values"] if start < pair[0] <= end]
+            if values:
+                found.append({"metric": one["metric"], "values": values})
+        return found
+
+
+def source(samples: Samples, **settings: Any) -> SeriesSource:
+    known = {"model": MODEL, "home": Level.DRAFT, "rule": LevelRule("specwatch_level"), **settings}
+    return SeriesSource(samples, SourceSettings(**known))
+
+
+def state(level: Level = Level.DRAFT, **values: Any) -> FallbackState:
+    return FallbackState(level, 0.0, **values)
+
+
+def test_pods_count_by_their_drafts() -> None:
+    samples = Samples()
+    samples.payoff("draft", (0.9, 1.0, 1.1), instance="a")
+    samples.payoff("draft", (1.9, 2.0, 2.1), instance="b")
+    samples.payoff("ngram", (1.1, 1.2, 1.3), instance="c")
+    samples.drafts("draft", 0, 3000, instance="a")
+    samples.drafts("draft", 500, 1500, instance="b")
+    samples.add("specwatch_drift_design_effect_ratio", [(NOW, 10.0)], specwatch_level="draft", instance="a")
+    seen = source(samples).observe(NOW, Level.DRAFT, 0.0)
+    assert seen.levels[Level.DRAFT].bounds == Bounds(0.9 * 0.75 + 1.9 * 0.25, 1.25, 1.1 * 0.75 + 2.1 * 0.25)
+    assert seen.levels[Level.DRAFT].effective == pytest.approx(300.0 + 30.0)  # b: what the meter vouches for
+    assert seen.levels[Level.NGRAM].effective == 0.0
+    inputs = inputs_of(seen, state(), NOW, FallbackSettings(), settled=True)
+    assert inputs.measured_at == NOW
+    assert inputs.effective_drafts == pytest.approx(330.0)
+
+
+def test_two_views_of_one_counter_are_not_added() -> None:
+    samples = Samples()
+    samples.payoff("draft", (0.9, 1.0, 1.1), instance="a")
+    for replica in ("x", "y"):
+        samples.drafts("draft", 0, 90_000, instance="a", prometheus_replica=replica)
+    seen = source(samples).observe(NOW, Level.DRAFT, 0.0)
+    assert seen.levels[Level.DRAFT].effective == pytest.approx(90_000 / 45.0)
+
+
+def test_a_counter_that_fell_has_started_again() -> None:
+    samples = Samples()
+    samples.payoff("draft", (0.9, 1.0, 1.1), instance="a")
+    samples.drafts("draft", 90_000, 99_000, 4500, instance="a")
+    assert source(samples).observe(NOW, Level.DRAFT, 0.0).levels[Level.DRAFT].effective == 300.0
+
+
+@pytest.mark.parametrize(
+    ("running", "bounds"), [((8.0,), Bounds(1.4, 1.5, 1.6)), ((40.0, 60.0), Bounds(0.8, 0.9, 1.0)), ((), None)]
+)
+def test_the_batch_that_runs_is_what_counts(running: tuple[float, ...], bounds: Bounds | None) -> None:
+    samples = Samples()
+    samples.payoff("draft", (1.4, 1.5, 1.6), batch="8", instance="a")
+    samples.payoff("draft", (0.8, 0.9, 1.0), batch="128", instance="a")
+    for number, count in enumerate(running):
+        own = {"specwatch_level": "draft", "instance": "a", "engine": str(number)}
+        samples.add("specwatch_requests_running", [(NOW, count)], **own)
+    seen = source(samples).observe(NOW, Level.DRAFT, 0.0).levels[Level.DRAFT]
+    assert seen.bounds == (bounds or Bounds(0.8, 1.2, 1.6))  # unknown: nothing narrower than both
+
+
+def test_levels_by_labels_of_their_pods() -> None:
+    samples = Samples()
+    samples.payoff("", (0.9, 1.0, 1.1), job="llm-draft")
+    samples.payoff("", (1.1, 1.2, 1.3), job="llm-ngram")
+    samples.payoff("", (9.0, 9.0, 9.0), job="other")
+    rule = LevelRule(match={Level.DRAFT: {"job": "llm-draft"}, Level.NGRAM: {"job": "llm-ngram"}})
+    seen = source(samples, rule=rule).observe(NOW, Level.DRAFT, 0.0)
+    assert {level: own.bounds.estimate for level, own in seen.levels.items()} == {
+        Level.DRAFT: 1.0,
+        Level.NGRAM: 1.2,
+    }
+
+
+def test_where_levels_share_pods_what_was_measured_before_the_switch_is_left_out() -> None:
+    samples = Samples()
+    samples.payoff("", (0.9, 1.0, 1.1), at=NOW - 50.0, instance="a")
+    shared = source(samples, rule=LevelRule())
+    assert Level.NGRAM in shared.observe(NOW, Level.NGRAM, NOW - 60.0).levels
+    assert shared.observe(NOW, Level.NGRAM, NOW - 40.0).levels == {}
+
+
+def test_old_samples_other_models_and_nan_are_left_out() -> None:
+    samples = Samples()
+    samples.payoff("draft", (0.9, 1.0, 1.1), at=NOW - 130.0)
+    samples.payoff("ngram", (0.9, 1.0, 1.1), model="other")
+    samples.payoff("off", (0.9, float("nan"), 1.1))
+    seen = source(samples).observe(NOW, Level.DRAFT, 0.0)
+    assert seen.levels == {}
+    assert inputs_of(seen, state(), NOW, FallbackSettings(), settled=True).measured_at is None
+    assert inputs_of(seen, state(Level.OFF), NOW, FallbackSettings(), settled=True).measured_at == NOW
+
+
+def test_a_stated_estimate_stands_in_until_the_level_is_measured() -> None:
+    samples = Samples()
+    samples.payoff("draft", (0.9, 1.0, 1.1))
+    stated = source(samples, estimates={Level.NGRAM: Bounds(1.0, 1.1, 1.2)})
+    assert stated.observe(NOW, Level.DRAFT, 0.0).levels[Level.NGRAM].bounds.estimate == 1.1
+    samples.payoff("ngram", (1.3, 1.4, 1.5))
+    assert stated.observe(NOW, Level.DRAFT, 0.0).levels[Level.NGRAM].bounds.estimate == 1.4
+
+
+def test_a_probe_is_what_home_gives_since_it_began() -> None:
+    samples = Samples()
+    samples.payoff("draft", (1.6, 1.7, 1.8), at=NOW - 20.0)
+    samples.payoff("ngram", (1.1, 1.2, 1.3))
+    samples.drafts("draft", 0, 9000)
+    seen = source(samples).observe(NOW, Level.NGRAM, 0.0)
+
+    def probe(began: float | None) -> Bounds | None:
+        own = state(Level.NGRAM, probe_began=began)
+        return inputs_of(seen, own, NOW, FallbackSettings(), settled=True).probe
+
+    assert probe(None) is None
+    assert probe(NOW - 10.0) is None
+    assert probe(NOW - 30.0) == Bounds(1.6, 1.7, 1.8)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [((4, 4, 4), (False, False)), ((4, 2, 4), (True, False)), ((4, 4, 3), (False, True))],
+)
+def test_deployments_in_motion(replicas: tuple[int, ...], expected: tuple[bool, bool]) -> None:
+    samples = Samples()
+    names = ("spec_replicas", "status_replicas_updated", "status_replicas_ready")
+    for name, count in zip(names, replicas, strict=True):
+        samples.add(f"kube_deployment_{name}", [(NOW, count)], deployment="llm")
+    seen = source(samples, deployments=("llm",)).observe(NOW, Level.DRAFT, 0.0)
+    assert (seen.rollout, seen.scaling) == expected
+    with pytest.raises(ObservationError, match="no Deployment llm-2"):
+        source(samples, deployments=("llm-2",)).observe(NOW, Level.DRAFT, 0.0)
+
+
+def test_drift_and_revision_are_those_of_home() -> None:
+    samples = Samples()
+    for level, drift, revision in (("draft", "drifted", "d2"), ("ngram", "ok", "x")):
+        own = {"specwatch_level": level, "draft_revision": revision, "target_revision": "t1"}
+        samples.add("specwatch_speculation_state", [(NOW, 1.0)], state="active", **own)
+        samples.add("specwatch_drift_state", [(NOW, 1.0)], traffic_class="", state=drift, **own)
+    seen = source(samples, revision_labels=("target_revision", "draft_revision")).observe(NOW, Level.NGRAM, 0.0)
+    assert seen.drift is DriftState.DRIFTED
+    assert seen.revision == "t1 d2"
+
+
+def test_no_answer_and_an_odd_one_are_one_error() -> None:
+    samples = Samples()
+    samples.down = "503 Service Unavailable"
+    with pytest.raises(ObservationError, match="503"):
+        source(samples).observe(NOW, Level.DRAFT, 0.0)
+    samples.down = ""
+    samples.series["specwatch_payoff_speedup_ratio"] = [{"metric": {"model": MODEL}, "values": [(NOW, "1")]}]
+    with pytest.raises(ObservationError, match="no samples"):
+        source(samples, rule=LevelRule()).observe(NOW, Level.DRAFT, 0.0)
+
+
+def test_a_real_client_asks_an_api() -> None:
+    store = SampleStore()
+    with prometheus_api(store) as api:
+        asked = PrometheusSource(PrometheusAddress(api.url))
+        settings = SourceSettings(MODEL, Level.DRAFT, LevelRule("specwatch_level"))
+        seen = SeriesSource(asked, settings).observe(NOW, Level.DRAFT, 0.0)
+        asked.close()
+        assert seen.levels == {}
+        assert any("specwatch_payoff_speedup_ratio" in query["query"] for _, query, _ in api.seen)
+
+
+def pages(levels: Mapping[str, float], age: float = 0.0) -> list[Metric]:
+    speedup = GaugeMetricFamily("specwatch_payoff_speedup_ratio", "h", labels=("model", "batch", "bound"))
+    for bound, factor in (("lower", 0.99), ("estimate", 1.0), ("upper", 1.01)):
+        for value in levels.values():
+            speedup.add_metric([MODEL, "8", bound], value * factor)
+    scrape_age = GaugeMetricFamily("specwatch_scrape_age_seconds", "h", value=age)
+    return [speedup, scrape_age]
+
+
+def test_pages_of_sidecars_are_a_source_too() -> None:
+    age = [0.0]
+
+    def broken() -> list[Metric]:
+        raise OSError("refused")
+
+    reads = {Level.DRAFT: [lambda: pages({"a": 1.5}, age[0]), broken], Level.NGRAM: [lambda: pages({"a": 1.2})]}
+    looked = SeriesSource(PageSource(reads), SourceSettings(MODEL, Level.DRAFT, LevelRule(LEVEL_LABEL)))
+    seen = looked.observe(NOW, Level.DRAFT, 0.0)
+    assert {level: own.bounds.estimate for level, own in seen.levels.items()} == {
+        Level.DRAFT: 1.5,
+        Level.NGRAM: 1.2,
+    }
+    age[0] = 200.0  # the sidecar still answers, its engine does not
+    seen = looked.observe(NOW + 200.0, Level.DRAFT, 0.0)
+    assert set(seen.levels) == {Level.NGRAM}
+
+
+def test_no_page_at_all_is_an_error() -> None:
+    def broken() -> list[Metric]:
+        raise ValueError("no metrics page")
+
+    looked = SeriesSource(PageSource({Level.DRAFT: [broken]}), SourceSettings(MODEL, Level.DRAFT))
+    with pytest.raises(ObservationError, match="draft 0: no metrics page"):
+        looked.observe(NOW, Level.DRAFT, 0.0)
