@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy soak-proxy bench-watch bench-classes classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -60,8 +60,14 @@ soak-proxy: $(VENV) ## Ten thousand streams with random disconnects through the 
 bench-watch: $(VENV) ## Measure a round of the fleet watch: 1,000 pods x 12 traffic classes
 	$(RUN) tests/bench_watch.py $(ARGS)
 
+bench-detect: $(VENV) ## Measure the drift detectors beside river's, on simulated traffic (half an hour)
+	$(RUN) tests/bench_detect/run.py $(ARGS)
+
 bench-classes: $(VENV) ## Measure the traffic classifier
 	$(RUN) tests/bench_classes.py $(ARGS)
+
+bench-fallback: $(VENV) ## Simulate a month with ten drifts under six ways of falling back
+	$(RUN) tests/bench_fallback/run.py $(ARGS)
 
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model

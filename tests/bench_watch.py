@@ -27,6 +27,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from specwatch_detectors.watch.counters import COUNTERS, Counter, Origin
+from specwatch_detectors.watch.packed_state import packed as packed_state
 from specwatch_detectors.watch.pod_facts import FACTS
 from specwatch_detectors.watch.prometheus_address import PrometheusAddress
 from specwatch_detectors.watch.prometheus_source import PrometheusSource
@@ -200,8 +201,8 @@ def one_round(rounds: Rounds, number: int) -> Times:
     return Times(time.perf_counter() - wall, time.process_time() - processor)
 
 
-def watched(url: str, count: int) -> tuple[list[Times], int]:
-    """All rounds of a watch that begins with the first, and the series that it follows."""
+def watched(url: str, count: int) -> tuple[list[Times], Rounds]:
+    """All rounds of a watch that begins with the first, and what it has become."""
     settings = WatchSettings(grid=Grid(interval_s=INTERVAL, since_s=INTERVAL))
     source = PrometheusSource(PrometheusAddress(url))
     rounds = make_rounds(settings, source)(None)
@@ -209,7 +210,7 @@ def watched(url: str, count: int) -> tuple[list[Times], int]:
     source.close()
     if rounds.at != BEGIN + INTERVAL * count:
         raise RuntimeError("the watch did not take every tick in")
-    return times, rounds.fleet.series
+    return times, rounds
 
 
 def main() -> None:
@@ -219,16 +220,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     fleet = Fleet(**vars(parser.parse_args()))
     with served(fleet, packed=False) as url:
-        plain, series = watched(url, fleet.rounds)
+        plain, rounds = watched(url, fleet.rounds)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         bare, quick, sizes = zip(*(bare_parses(url, number) for number in range(1, fleet.rounds)), strict=True)
     with served(fleet, packed=True) as url:
         packed, _ = watched(url, fleet.rounds)
     print(f"Python {sys.version.split()[0]}; {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}")
-    print(
-        f"{fleet.pods:,} pods x {fleet.classes} classes, {DEPTH} draft tokens: {series:,} counter series,", end=" "
-    )
-    print(f"{sizes[0] / 1e6:.0f} MB of JSON a round; {memory:.0f} MiB of memory at most\n")
+    print(f"{fleet.pods:,} pods x {fleet.classes} classes, {DEPTH} draft tokens:", end=" ")
+    print(f"{rounds.fleet.series:,} counter series,", end=" ")
+    print(f"{sizes[0] / 1e6:.0f} MB of JSON a round; {memory:.0f} MiB of memory at most;")
+    print(f"state {len(json.dumps(rounds.state())):,} bytes, {len(packed_state(rounds.state())[0]):,} compressed\n")
     print("| | wall, median | wall, slowest | processor, median |")
     print("|---|---:|---:|---:|")
     _row("first round, every series new", plain[:1])

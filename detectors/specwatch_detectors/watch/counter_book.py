@@ -61,6 +61,7 @@ class CounterBook:
         self._first_views: dict[tuple[Stream, int], View] = {}
         self._views: dict[tuple[Stream, int, Labels], View] = {}
         self._known: dict[Counter, dict[tuple[str, ...], View]] = {counter: {} for counter in COUNTERS}
+        self._order: dict[Counter, tuple[list[Mapping[str, str]], list[View]]] = {}
         self._own = {counter: frozenset(counter.metric.labels) for counter in COUNTERS}
         self._touched: dict[Origin, dict[int, list[Stream]]] = {origin: {} for origin in Origin}
         self._span = Span(0, 0, 1)
@@ -76,17 +77,23 @@ class CounterBook:
 
     # Taking in.
 
-    def open(self, span: Span) -> None:
-        """Begin a span: forget the counts of the last one, keep what the next sample is subtracted from."""
+    def open(self, span: Span) -> bool:
+        """Begin a span: forget the counts of the last one, keep what the next sample is subtracted from.
+
+        Returns:
+            Whether pods that have been silent were forgotten too.
+        """
         for by_tick in self._touched.values():
             for streams in by_tick.values():
                 for stream in streams:
                     stream.rows = {}
             by_tick.clear()
         self._span = span
-        if span.start - self._swept > MEMORY_S:
+        due = span.start - self._swept > MEMORY_S
+        if due:
             self._sweep(span.start)
             self._swept = span.start
+        return due
 
     def take(self, counter: Counter, series: Sequence[RawSeries]) -> None:
         """Take the samples of one counter in; drafts before the other counters of their origin.
@@ -136,23 +143,31 @@ class CounterBook:
         return row
 
     def _views_of(self, counter: Counter, series: Sequence[RawSeries]) -> list[View]:
-        """The view of each series; all of them are known before the first sample of any is taken in."""
-        known = self._known[counter]
-        found = [known.get((*one["metric"], *one["metric"].values())) for one in series]
-        views = [view for view in found if view is not None]
-        if len(views) == len(found):
+        """The view of each series; all of them are known before the first sample of any is taken in.
+
+        An answer mostly has the series of the last one in the same order, which is seen in a third of the time that
+        looking each up takes.
+        """
+        labels = [one["metric"] for one in series]
+        before, views = self._order.get(counter, ([], []))
+        if labels == before:
             return views
-        for view, one in zip(found, series, strict=True):
+        known = self._known[counter]
+        found = []
+        for own in labels:
+            view = known.get((*own, *own.values()))
             if view is None:
-                labels = one["metric"]
-                known[tuple(map(intern, (*labels, *labels.values())))] = self._new_view(counter, labels)
-        return self._views_of(counter, series)
+                kept = {intern(name): intern(value) for name, value in own.items()}
+                view = known[(*kept, *kept.values())] = self._new_view(counter, kept)
+            found.append(view)
+        self._order[counter] = ([view.labels for view in found], found)
+        return found
 
     def _new_view(self, counter: Counter, labels: Mapping[str, str]) -> View:
         """Register a series; one whose position cannot be used becomes a view to which every sample is old."""
         cell = counter.cell_of(labels.get("position", ""))
         if cell is None:
-            return View(Stream(Pod(""), "", ""), 0, at=math.inf)
+            return View(Stream(Pod(""), "", ""), 0, labels, at=math.inf)
         own = self._own[counter]
         pod, label = self.pod(labels, own)
         mine = tuple((name, labels.get(name, "")) for name in sorted(own - {"position"}))
@@ -165,7 +180,7 @@ class CounterBook:
         if found is not None:  # the same labels in another order
             return found
         stream.add_cell(cell)
-        view = self._views[(stream, cell, label)] = View(stream, cell, label)
+        view = self._views[(stream, cell, label)] = View(stream, cell, labels, label)
         first = self._first_views.setdefault((stream, cell), view)
         if first is not view:
             join(first, view)
@@ -196,6 +211,7 @@ class CounterBook:
             pod.doubts = [at for at in pod.doubts if at > horizon]
         for stream in live:
             stream.falls = [fall for fall in stream.falls if fall[0] > horizon]
+        self._order = {}
         self._streams = {key: stream for key, stream in self._streams.items() if stream in live}
         self._views = {key: view for key, view in self._views.items() if view.stream in live}
         self._first_views = {key: view for key, view in self._first_views.items() if view.stream in live}

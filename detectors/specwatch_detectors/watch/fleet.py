@@ -87,8 +87,8 @@ class Fleet:
             raise
 
     def _read(self, source: Source, begin: float, span: Span) -> list[Fact]:
-        self._book.open(span)
-        self._facts.sweep(begin)
+        if self._book.open(span):
+            self._facts.sweep(begin)
         facts: list[Fact] = []
         for metric in FACTS:
             facts.extend(self._facts.read(metric, source.fetch(metric.name, begin, span.end), span.end))

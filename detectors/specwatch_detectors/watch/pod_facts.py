@@ -64,13 +64,18 @@ class PodFacts:
     def __init__(self, find_pod: FindPod) -> None:
         self._find_pod = find_pod
         self._restarts: dict[tuple[str, Labels], tuple[float, float]] = {}
+        self._pods: dict[tuple[str, ...], tuple[Pod, Labels]] = {}
 
     def read(self, metric: Metric, series: Sequence[RawSeries], end: float) -> Iterator[Fact]:
         """The facts in the samples up to the end, in no order; those seen before may come again."""
         own = frozenset(metric.labels)
         for one in series:
             labels = one["metric"]
-            pod, view = self._find_pod(labels, own)
+            key = (*labels, *labels.values())
+            known = self._pods.get(key)
+            if known is None:
+                known = self._pods[key] = self._find_pod(labels, own)
+            pod, view = known
             samples = sorted((float(at), float(value)) for at, value in one["values"] if at <= end)
             if metric is catalog.ENGINE_RESTARTS:
                 yield from self._of_restarts(pod, view, samples)
@@ -94,7 +99,8 @@ class PodFacts:
             self._restarts[(pod.name, view)] = (at, value)
 
     def sweep(self, now: float) -> None:
-        """Forget pods that have said nothing for longer than the memory."""
+        """Forget which pods there are, and restart counts that are older than the memory."""
+        self._pods = {}
         self._restarts = {key: seen for key, seen in self._restarts.items() if seen[0] > now - MEMORY_S}
 
 

@@ -5,7 +5,8 @@ there, that is the change. A rollout that shows in none of them (new weights und
 the pods themselves: more than half of those alive have begun within two hours, and of those alive two hours ago
 less than half go on. Scaling out or in does only one of the two.
 
-What follows within ten minutes as a further sign of the same rollout is not counted again.
+What follows within ten minutes as a further sign of the same rollout is not counted again, unless it says more:
+that a restart brought another version, or another method.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _ORDER: Final = (
     (FactKind.VERSION, Change.VERSION),
     (FactKind.DEPTH, Change.DEPTH),
 )
+_WEIGHT: Final = {Change.RESTART: 0, Change.METHOD: 2}
+"""After a restart the old baseline holds, after another method none does; the others are between."""
 _SAID: Final = tuple(kind.value for kind, _ in _ORDER)
 
 
@@ -137,13 +140,11 @@ class Rollout:
         return Change.DEPLOY if 2 * new > len(young) else Change.RESTART
 
     def _folded(self, change: Change, now: float) -> bool:
-        """A further sign of the change just seen; another method is never only that."""
-        return (
-            change is not Change.METHOD
-            and change is not self._last_change
-            and self._last_change is not None
-            and now - self._last <= SETTLE_S
-        )
+        """A further sign of the change just seen, that says no more than was known."""
+        last = self._last_change
+        if last is None or change is last or now - self._last > SETTLE_S:
+            return False
+        return _WEIGHT.get(change, 1) <= _WEIGHT.get(last, 1)
 
     @property
     def depth(self) -> int | None:

@@ -8,6 +8,7 @@ one after a silence of more than five minutes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -85,6 +86,7 @@ class View:
     Attributes:
         stream: what it belongs to.
         cell: the cell of the row that it fills.
+        labels: all of its labels.
         label: what tells it apart from other views of the same counter.
         at: time of its last sample; minus infinity before the first.
         value: of its last sample.
@@ -94,6 +96,7 @@ class View:
 
     stream: Stream
     cell: int
+    labels: Mapping[str, str] = field(default_factory=dict)
     label: Labels = ()
     at: float = -math.inf
     value: float = 0.0

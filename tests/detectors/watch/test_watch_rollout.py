@@ -188,17 +188,20 @@ def test_an_engine_that_adapts_its_draft_tokens_changes_nothing_any_more() -> No
     assert told(Rollout(), FactKind.DEPTH, "4545454") == [Change.DEPTH, Change.DEPTH]
 
 
-def test_a_method_that_follows_a_restart_counts_and_a_version_does_not() -> None:
+def test_what_follows_a_change_counts_if_it_says_more() -> None:
     fleet = Fleet("old-0")
+    fleet.rollout.current |= {"method": "eagle3", "depth": "4"}
     fleet.restart("old-0")
     fleet.run(30)
     fleet.pods["old-0"] = "2"
     fleet.run(30)
-    assert fleet.changes == [Change.RESTART]
-    fleet.rollout.current["method"] = "eagle3"
+    assert fleet.changes == [Change.RESTART, Change.VERSION]
+    fleet.rollout.told("old-0", FactKind.DEPTH, "5", fleet.now)
+    fleet.run(30)
+    assert fleet.changes == [Change.RESTART, Change.VERSION], "one rollout"
     fleet.rollout.told("old-0", FactKind.METHOD, "ngram", fleet.now)
     fleet.run(30)
-    assert fleet.changes == [Change.RESTART, Change.METHOD]
+    assert fleet.changes == [Change.RESTART, Change.VERSION, Change.METHOD]
 
 
 def test_pods_without_counts_are_not_followed() -> None:
