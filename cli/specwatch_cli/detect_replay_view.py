@@ -29,7 +29,7 @@ def _model(found: Replayed, change_at: float | None) -> list[str]:
     gaps = f", {1.0 - history.observed:.1%} gaps" if history.observed < 0.999 else ""
     span = f"{_span(history.days)} in intervals of {history.interval_s:g} s{gaps}"
     lines = [
-        f"{history.model}: {span}, {history.drafts:,.0f} drafts, K {history.depth}{of}",
+        f"{history.model}: {span}, {found.drafts_words} drafts, K {history.depth}{of}",
         f"  baseline: {_baseline(found)}",
     ]
     told: list[tuple[float, list[str]]] = [(change.at, [_line(change.at, change.words)]) for change in _told(found)]

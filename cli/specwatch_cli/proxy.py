@@ -24,7 +24,11 @@ def _flag(name: str) -> Any:
 
 @app.command("run")
 def run_command(
-    upstream: Annotated[str | None, _flag("--upstream")] = None,
+    upstream: Annotated[list[str] | None, _flag("--upstream")] = None,
+    pools: Annotated[str | None, _flag("--pools")] = None,
+    pool_state: Annotated[str | None, _flag("--pool-state")] = None,
+    admin_token_file: Annotated[str | None, _flag("--admin-token-file")] = None,
+    pool_control: Annotated[bool, _flag("--pool-control")] = False,
     listen: Annotated[str | None, _flag("--listen")] = None,
     admin_listen: Annotated[str | None, _flag("--admin-listen")] = None,
     request_usage: Annotated[bool, _flag("--request-usage")] = False,
@@ -40,12 +44,13 @@ def run_command(
     drain: Annotated[str | None, _flag("--drain")] = None,
     log_level: Annotated[str | None, _flag("--log-level")] = None,
 ) -> None:
-    """Pass every request on to one engine, unchanged, and measure each: acceptance, queue wait, latency by class.
+    """Pass every request on, unchanged, and measure each: acceptance, queue wait, latency by class.
 
-    Every flag has a variable; the flag wins. On SIGTERM and Ctrl-C answers under way may finish; a second one cuts
-    them off.
+    All go to one engine, or each to one of several pools by their weights. Every flag has a variable; the flag
+    wins. On SIGTERM and Ctrl-C answers under way may finish; a second one cuts them off.
     """
-    flags = {name: value for name, value in locals().items() if value is not None}
+    given = {**locals(), "upstream": " ".join(upstream) if upstream else None}
+    flags = {name: value for name, value in given.items() if value is not None}
     from specwatch_exporters.proxy.descriptor_limit import raise_descriptor_limit  # noqa: PLC0415 - for this command
     from specwatch_exporters.proxy.settings import load  # noqa: PLC0415 - its parts are for this command only
 
@@ -76,7 +81,7 @@ def run_command(
     logging.getLogger("specwatch").info(
         "passing requests from port %d on to %s, metrics on port %d",
         sidecar.port,
-        settings.upstream.display,
+        settings.display,
         sidecar.admin_port,
     )
     signal.sigwait(stops)

@@ -37,6 +37,7 @@ from specwatch_detectors.profile import ModelProfile, Profile, StreamProfile
 from specwatch_detectors.reading import Change
 from specwatch_detectors.replaying import ALL, replay
 from specwatch_detectors.request_records import Records
+from specwatch_detectors.settled_design import settle
 from specwatch_detectors.stream_fit import Step, StreamFit, fit
 
 LEAST_DAYS: Final = 7.0
@@ -222,7 +223,13 @@ def _profile(history: ModelHistory, name: str, found: StreamFit, settings: Monit
         CalibrationRefusedError: the score is too far over the threshold for chance.
     """
     threshold = stream_threshold(name, settings)
-    peak = _replayed(history, name, _bank(found, settings, name, history.depth), threshold)
+    days = found.intervals * history.interval_s / DAY_S
+
+    def replayed(each: StreamFit) -> _Peak:
+        return _replayed(history, name, _bank(each, settings, name, history.depth), threshold)
+
+    found = settle(found, lambda each: replayed(each).score, threshold, days)
+    peak = replayed(found)
     if peak.score > threshold + math.log(FAR):
         where = f" in class {name}" if name else ""
         began = "" if peak.since is None else f" from {clock(peak.since)}"
@@ -230,7 +237,6 @@ def _profile(history: ModelHistory, name: str, found: StreamFit, settings: Monit
         against = f"evidence {peak.score:.1f} against a threshold of {threshold:.1f}"
         raise CalibrationRefusedError([f"{words}: {against}; {_SHIFT}"])
     raised = threshold if peak.score < threshold else RAISE * peak.score
-    days = found.intervals * history.interval_s / DAY_S
     return StreamProfile(found.baseline, found.design, found.design_from, raised, peak.score, peak.at, days)
 
 

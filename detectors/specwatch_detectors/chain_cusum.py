@@ -55,7 +55,7 @@ class ChainCusum:
         ValueError: an argument is out of its range.
     """
 
-    __slots__ = ("_loss", "_mean", "_other", "_sd", "_win", "evidence", "threshold")
+    __slots__ = ("_terms", "evidence", "threshold")
 
     def __init__(
         self,
@@ -73,13 +73,14 @@ class ChainCusum:
         base = [inside(value) for value in q]
         other = [inside(ratio * value) for value in base]
         self.threshold = threshold
-        self._win = tuple(math.log(b / a) / design for a, b in zip(base, other, strict=True))
-        self._loss = tuple(math.log((1.0 - b) / (1.0 - a)) / design for a, b in zip(base, other, strict=True))
-        # Per tried token: mean of l under either, and variance with the d-fold spread that traffic has.
-        terms = tuple(zip(base, self._win, self._loss, strict=True))
-        self._mean = tuple(a * w + (1.0 - a) * x for a, w, x in terms)
-        self._other = tuple(b * w + (1.0 - b) * x for b, (_, w, x) in zip(other, terms, strict=True))
-        self._sd = tuple(design * a * (1.0 - a) * (w - x) ** 2 for a, w, x in terms)
+        # Per tried token: l if it was kept, l if not, the mean of l under either hypothesis, and its variance with
+        # the d-fold spread that traffic has.
+        terms = []
+        for a, b in zip(base, other, strict=True):
+            win, loss = math.log(b / a) / design, math.log((1.0 - b) / (1.0 - a)) / design
+            variance = design * a * (1.0 - a) * (win - loss) ** 2
+            terms.append((win, loss, a * win + (1.0 - a) * loss, b * win + (1.0 - b) * loss, variance))
+        self._terms = tuple(terms)
         self.evidence = 0.0 if state is None else max(0.0, state["evidence"])
 
     def update(self, observation: Window) -> float:
@@ -90,23 +91,19 @@ class ChainCusum:
 
     def increment(self, observation: Window) -> float:
         """Evidence of one interval for the alternative, in nats, clipped."""
-        found = mean = other = spread = 0.0
-        for kept, tried, win, loss, centre, shifted, wide in zip(
-            observation.accepted,
-            observation.trials,
-            self._win,
-            self._loss,
-            self._mean,
-            self._other,
-            self._sd,
-            strict=False,
-        ):
+        found = mean = spread = 0.0
+        accepted, trials = observation.accepted, observation.trials
+        for kept, tried, (win, loss, centre, _, variance) in zip(accepted, trials, self._terms, strict=False):
             found += kept * win + (tried - kept) * loss
             mean += tried * centre
-            other += tried * shifted
-            spread += tried * wide
+            spread += tried * variance
         sd = math.sqrt(spread)
-        return min(max(mean + CLIP_UP_SD * sd, other), max(mean - CLIP_DOWN_SD * sd, found))
+        if found < mean:
+            return max(found, mean - CLIP_DOWN_SD * sd)
+        if found <= mean + CLIP_UP_SD * sd:
+            return found
+        other = sum(tried * term[3] for tried, term in zip(trials, self._terms, strict=False))
+        return min(found, max(mean + CLIP_UP_SD * sd, other))
 
     def reset(self) -> None:
         """Forget the evidence."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from specwatch_detectors.reading import Change
 from specwatch_exporters.report import ModelReport
@@ -13,7 +14,7 @@ ADAPTIVE_SPAN_S: Final = 3600.0
 
 
 class ChangeWatch:
-    """Compares version, method and K with what they were; unknown is no change.
+    """Compares version, method and K with what they were; unknown is no change, and K = 0 is known.
 
     An engine that changes K three times within an hour adapts it by itself: from then on a changed K is no event.
     """
@@ -40,18 +41,49 @@ class ChangeWatch:
             restarted: its counters started again.
         """
         found = [Change.RESTART] if restarted else []
-        if self._differs(self._version, version):
+        told, method, depth = version or None, report.method or None, report.speculative_tokens
+        if self._differs(self._version, told):
             found.append(Change.VERSION)
-        if self._differs(self._depth, report.speculative_tokens):
+        if self._differs(self._depth, depth):
             self._depth_changes.append(now)
             if not self.adaptive:
                 found.append(Change.DEPTH)
-        if self._differs(self._method, report.method):
+        if self._differs(self._method, method):
             found.append(Change.METHOD)
-        self._version = version or self._version
-        self._depth = report.speculative_tokens or self._depth
-        self._method = report.method or self._method
+        self._version = self._version if told is None else told
+        self._depth = self._depth if depth is None else depth
+        self._method = self._method if method is None else method
         return found
+
+    def state(self) -> dict[str, Any]:
+        """What is known of the engine, as JSON: after a restart the next look is compared with it."""
+        return {
+            "version": self._version,
+            "method": self._method,
+            "depth": self._depth,
+            "depth_changes": list(self._depth_changes),
+        }
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> ChangeWatch:
+        """Go on from what `state` gave.
+
+        Raises:
+            ValueError: it is not the state of a change watch.
+        """
+        try:
+            version, method, depth = state["version"], state["method"], state["depth"]
+            times = [float(at) for at in state["depth_changes"]]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not the state of a change watch: {error!r}") from error
+        if not all(text is None or isinstance(text, str) for text in (version, method)):
+            raise ValueError("not the state of a change watch: version and method are texts")
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
+            raise ValueError("not the state of a change watch: K is a whole number")
+        watch = cls()
+        watch._version, watch._method, watch._depth = version, method, depth
+        watch._depth_changes.extend(times)
+        return watch
 
     @staticmethod
     def _differs(before: object, now: object) -> bool:

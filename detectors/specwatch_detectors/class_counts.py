@@ -9,6 +9,7 @@ from prometheus_client.metrics_core import Metric
 
 from specwatch_detectors.window import Window, window
 from specwatch_exporters import request_catalog
+from specwatch_exporters.request_labels import UNKNOWN
 
 Families = Callable[[], Iterable[Metric]]
 """Gives the per-request families of the moment; raises OSError or ValueError if it cannot."""
@@ -40,10 +41,13 @@ class ClassCounts:
 
     Args:
         families: where the totals come from.
+        method: count only requests of this method of speculation, and those of an unknown one: behind one request
+            sidecar there may be pools with others. None counts all.
     """
 
-    def __init__(self, families: Families) -> None:
+    def __init__(self, families: Families, method: str | None = None) -> None:
         self._families = families
+        self._methods = None if method is None else {method, UNKNOWN}
         self._last: dict[_Series, float] | None = None
 
     def take(self) -> dict[str, dict[str, Window]]:
@@ -68,10 +72,13 @@ class ClassCounts:
         found: dict[_Series, float] = {}
         for family in self._families():
             for sample in family.samples:
-                if sample.name in _NAMES:
+                if sample.name in _NAMES and self._counts(sample.labels):
                     series = _series(sample.name, sample.labels)
                     found[series] = found.get(series, 0.0) + sample.value
         return found
+
+    def _counts(self, labels: Mapping[str, str]) -> bool:
+        return self._methods is None or labels.get("speculation", UNKNOWN) in self._methods
 
 
 def _series(name: str, labels: Mapping[str, str]) -> _Series:

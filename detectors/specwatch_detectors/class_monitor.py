@@ -16,6 +16,7 @@ from specwatch_detectors.standardised_cusum import StandardisedCusum
 from specwatch_detectors.window import Window
 
 MAX_CLASSES: Final = 12
+FORGET_S: Final = 7 * 86_400.0
 _STAYS: Final = 2.0
 """A class that judges does so until its baseline is this many times less sure than a class needs to join."""
 _FADE: Final = 0.98
@@ -54,6 +55,7 @@ class ClassMonitor:
         self._total = 0.0
         self.score: float | None = None
         self.drifted = False
+        self._retest = False
         self.alarms = 0
         if state is not None:
             self._restore(state)
@@ -68,10 +70,17 @@ class ClassMonitor:
         """The classes' readings at a time without a new interval."""
         return {name: monitor.reading(now) for name, monitor in sorted(self.monitors.items())}
 
-    @property
-    def drifted_classes(self) -> list[str]:
-        """Classes with a drift that nothing has ended, those without traffic now included."""
-        return sorted(name for name, monitor in self.monitors.items() if monitor.drifted)
+    def drifted_classes(self, now: float) -> list[str]:
+        """Classes with a drift that nothing has ended; one without traffic for long says nothing of now."""
+        patience = self._settings.class_patience_s
+        return sorted(
+            name for name, monitor in self.monitors.items() if monitor.drifted and monitor.silence(now) <= patience
+        )
+
+    def rebase(self, now: float) -> None:
+        """Kept times that lie in the future are moved to now."""
+        for monitor in self.monitors.values():
+            monitor.rebase(now)
 
     def update(
         self, observations: Mapping[str, Window], now: float, drafts: float | None = None
@@ -83,16 +92,27 @@ class ClassMonitor:
             now: end of the interval, seconds.
             drafts: of all traffic, with a class or without; those of the classes if None.
         """
+        fresh = {}
         for name, window in sorted(observations.items()):
             if name not in self.monitors:
+                self._make_room(now)
                 if len(self.monitors) >= MAX_CLASSES:
                     continue
                 self.monitors[name] = self._new_monitor(name, self._settings)
-            self.monitors[name].update(window, now)
+            fresh[name] = self.monitors[name].update(window, now)
         self._refresh()
         self._cover(observations, drafts)
         self._test(observations)
-        return self.readings(now)
+        return {name: fresh.get(name) or monitor.reading(now) for name, monitor in sorted(self.monitors.items())}
+
+    def _make_room(self, now: float) -> None:
+        """A class without traffic for a week gives its place to a new one."""
+        if len(self.monitors) < MAX_CLASSES:
+            return
+        oldest = max(sorted(self.monitors), key=lambda name: self.monitors[name].silence(now))
+        if self.monitors[oldest].silence(now) > FORGET_S:
+            del self.monitors[oldest]
+            self._drafts.pop(oldest, None)
 
     def _cover(self, observations: Mapping[str, Window], drafts: float | None) -> None:
         found = {name: observations[name].drafts for name in self.monitors if name in observations}
@@ -103,7 +123,7 @@ class ClassMonitor:
 
     def _test(self, observations: Mapping[str, Window]) -> None:
         if self._clear is not None:
-            if self._clear.update(observations) >= 1.0:
+            if self._cured() or self._clear.update(observations) >= 1.0:
                 self._clear, self.drifted = None, False
                 self._reset()
             return
@@ -111,6 +131,13 @@ class ClassMonitor:
         if self.score is not None and self.score >= 1.0:
             self.drifted, self.alarms = True, self.alarms + 1
             self._clear = self._new_clear()
+
+    def _cured(self) -> bool:
+        """After a restart: every class has tested its draft again, and none found it worse."""
+        if not self._retest or any(monitor.testing_deploy for monitor in self.monitors.values()):
+            return False
+        self._retest = False
+        return not any(monitor.drifted for monitor in self.monitors.values())
 
     def within(self, observations: Mapping[str, Window]) -> float:
         """Evidence of one interval for the coarser change within classes, in nats; negative: as the baselines."""
@@ -121,6 +148,10 @@ class ClassMonitor:
         """The engine changed: every class tests its draft again, the evidence so far is forgotten."""
         for monitor in self.monitors.values():
             monitor.changed(change)
+        if change is Change.RESTART and self._clear is not None:  # a restart alone ends no drift
+            self._clear.reset()
+            self._retest = True
+            return
         self._clear, self.drifted = None, False
         self._reset()
 
@@ -155,7 +186,7 @@ class ClassMonitor:
         """Whether a class may join, or stay: a spread that turns out somewhat wider sends no class away again."""
         if name not in self._joined:
             return bank.complete
-        return bank.baseline.relative_error(bank.design) <= _STAYS * min(member.needs for member in FINE)
+        return bank.error <= _STAYS * min(member.needs for member in FINE)
 
     def _cusums(self, ratio: float) -> dict[str, ChainCusum]:
         return {
@@ -189,6 +220,7 @@ class ClassMonitor:
             "total": self._total,
             "score": self.score,
             "drifted": self.drifted,
+            "retest": self._retest,
             "alarms": self.alarms,
         }
 
@@ -207,3 +239,4 @@ class ClassMonitor:
         self._total = float(state["total"])
         self.score = state["score"]
         self.drifted, self.alarms = bool(state["drifted"]), int(state["alarms"])
+        self._retest = bool(state["retest"])

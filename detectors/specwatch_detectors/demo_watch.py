@@ -18,12 +18,15 @@ from specwatch_detectors.threshold import Budget
 from specwatch_detectors.window import Window
 from specwatch_exporters.demo.scenario import SETTINGS
 
-_STEPS: Final = "llama-70b-fp8-h200"
+STEPS: Final = "llama-70b-fp8-h200"
 _DRAFTS: Final = 1_000_000.0
 _DESIGN: Final = 2.0
 """The simulated requests are pure chains: only their mix widens the spread."""
 _LAG_S: Final = 8.0
 """A simulated answer takes 4 to 8 s."""
+_SETTINGS: Final = MonitorSettings(
+    budget=Budget(interval_s=1.0), class_lag_s=_LAG_S, history_chunk_s=1.0, payoff_half_life_s=15.0
+)
 
 
 def demo_watch(registry: CollectorRegistry | None) -> SidecarWatch:
@@ -33,17 +36,19 @@ def demo_watch(registry: CollectorRegistry | None) -> SidecarWatch:
         registry: of the request sidecar in front of the simulated engine; None watches a real engine, whose
             baseline is learned.
     """
-    settings = MonitorSettings(
-        budget=Budget(interval_s=1.0), class_lag_s=_LAG_S, history_chunk_s=1.0, payoff_half_life_s=15.0
-    )
     if registry is None:
-        return SidecarWatch(settings)
+        return SidecarWatch(_SETTINGS)
     return SidecarWatch(
-        settings,
+        _SETTINGS,
         calibrations=_simulated,
-        classes=ClassCounts(registry.collect),
-        steps=load_profile(_STEPS),
+        classes=ClassCounts(registry.collect, SETTINGS.method),
+        steps=load_profile(STEPS),
     )
+
+
+def fallback_watch() -> SidecarWatch:
+    """A watcher of the second engine, of which only the payoff is wanted; its draft's baseline is learned."""
+    return SidecarWatch(_SETTINGS, steps=load_profile(STEPS))
 
 
 def _simulated(_model: str) -> Mapping[str, Calibration]:

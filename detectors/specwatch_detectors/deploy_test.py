@@ -6,11 +6,12 @@ last good baseline and r times it (positions that both depths have, if the numbe
     L = L + l   (l as in `chain_cusum.py`, not cut at 0)
     worse when L >= ln((1 - b) / a),   as good when L <= ln(b / (1 - a))
 
-Parameters: r (0.9), a and b (0.001 each: pods restart often, and every class tests), the design effect, and a limit of 60 intervals with drafts, after
-which the answer is "undecided". Guarantees: at most a of good deploys are called worse and b of bad ones as
-good, for independent drafts and normal evidence; of all tests with these errors it needs the fewest intervals
-on average (Wald 1945; Wald and Wolfowitz 1948). Failure modes: a change between the two hypotheses (about 5 %)
-takes longest and may stay undecided; traffic whose mix changed with the deploy looks like a changed draft.
+Parameters: r (0.9), a and b (0.001 each: pods restart often, and every class tests), the design effect, and a
+limit of 60 intervals with drafts, after which the answer is "undecided". Guarantees: at most a of good deploys are
+called worse and b of bad ones as good, for independent drafts and normal evidence; of all tests with these errors
+it needs the fewest intervals on average (Wald 1945; Wald and Wolfowitz 1948). Failure modes: a change between the
+two hypotheses (about 5 %) takes longest and may stay undecided; traffic whose mix changed with the deploy looks
+like a changed draft.
 """
 
 from __future__ import annotations

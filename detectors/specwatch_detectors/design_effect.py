@@ -74,14 +74,20 @@ class BatchMeans:
         for index, value in enumerate((1.0, drafts, drafts**2, accepted, accepted**2, drafts * accepted)):
             sums[index] += value
 
-    def estimate(self, variance: float) -> float | None:
+    def estimate(self, variance: float, longest: int = max(SPANS)) -> float | None:
         """The largest estimate over the spans, or None while no span has 8 batches.
 
         Args:
             variance: of the accepted tokens of one draft, in tokens^2; `Baseline.variance`.
+            longest: span in intervals up to which estimates count.
         """
-        found = [self._of_span(span, variance) for span in SPANS]
-        return max((value for value in found if value is not None), default=None)
+        found = self.by_span(variance)
+        return max((value for span, value in found.items() if span <= longest), default=None)
+
+    def by_span(self, variance: float) -> dict[int, float]:
+        """The estimate of every span that has 8 batches, by span in intervals."""
+        found = {span: self._of_span(span, variance) for span in SPANS}
+        return {span: value for span, value in found.items() if value is not None}
 
     def _of_span(self, span: int, variance: float) -> float | None:
         batches, drafts, drafts2, accepted, accepted2, cross = self._sums[span]

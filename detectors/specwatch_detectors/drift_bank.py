@@ -50,6 +50,9 @@ class DriftBank:
         threshold: h of every member, in nats.
         depth: draft tokens per draft, for engines without positions.
         state: what `state` of a predecessor gave; members that it lacks start at 0.
+
+    Attributes:
+        error: relative standard error of the baseline, which decides who may judge.
     """
 
     def __init__(
@@ -65,9 +68,9 @@ class DriftBank:
         self.design = design
         self._depth = depth
         kept = {} if state is None else state
-        error = baseline.relative_error(design) if baseline.q else _error_without_positions(baseline, design, depth)
-        fine = tuple(member for member in FINE if error <= member.needs)
-        self.members = fine or ((COARSE,) if error <= COARSE.needs else ())
+        self.error = _error(baseline, design, depth)
+        fine = tuple(member for member in FINE if self.error <= member.needs)
+        self.members = fine or ((COARSE,) if self.error <= COARSE.needs else ())
         self.complete = fine == FINE
         self._cusums: dict[str, Cusum] = {
             f"{member.ratio:g}": self._cusum(member.ratio, threshold, kept.get(f"{member.ratio:g}"))
@@ -138,7 +141,10 @@ class DriftBank:
         return found if self._hard is None else {**found, "hard": self._hard.state()}
 
 
-def _error_without_positions(baseline: Baseline, design: float, depth: int) -> float:
+def _error(baseline: Baseline, design: float, depth: int) -> float:
+    """Relative standard error of the baseline."""
+    if baseline.q:
+        return baseline.relative_error(design)
     mean = baseline.mean_accepted
     if mean is None or not 0.0 < mean < depth:
         return float("inf")

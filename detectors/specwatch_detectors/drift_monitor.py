@@ -6,6 +6,7 @@ evidence says so. A change of the engine starts a deploy test against the last g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -65,7 +66,7 @@ class DriftMonitor:
         self._clear: Cusum | None = None
         self._drift_reason = ""
         self._onset: float | None = None
-        self._since_onset = 0.0
+        self._fallen = NOTHING
         self._recent = NOTHING
         self._seen: float | None = None
         self._drafted: float | None = None
@@ -81,6 +82,10 @@ class DriftMonitor:
     def drifted(self) -> bool:
         """A drift was found, and nothing since says that it is over; silence does not."""
         return self._clear is not None
+
+    def silence(self, now: float) -> float:
+        """Seconds since the last drafts; infinite before any."""
+        return math.inf if self._drafted is None else max(0.0, now - self._drafted)
 
     # Taking in.
 
@@ -102,13 +107,15 @@ class DriftMonitor:
         self._recent = self._recent.scaled(_RECENT_FADE) + observation
         if self._clear is not None:
             self._recover(observation)
+            self._test_cure(observation)
             return self.reading(now)
         self._spread.update(observation)
         score = self.bank.update(observation)
         self._mark_onset(observation, before if before is not None else now)
         if self._deploy is not None:
             self._test_deploy(observation)
-        elif score >= 1.0 and self._since_onset >= self._settings.least_effective * self.bank.design:
+        elif score >= 1.0 and self._fallen.drafts >= self._settings.least_effective * self.bank.design:
+            self._recent = self._fallen  # from the onset on; what came before would make the drop look small
             self._alarm(_WHAT.get(self.bank.loudest, "acceptance has dropped"))
         self._learn(observation, score)
         return self.reading(now)
@@ -117,13 +124,18 @@ class DriftMonitor:
         """The engine changed: test the draft against the last good baseline; another method starts anew.
 
         Without positions the mean depends on the number of draft tokens, so another number starts anew too. A
-        restart that comes with a deploy, in whatever order, is part of the deploy.
+        restart that comes with a deploy, in whatever order, is part of the deploy. A mere restart does not end a
+        drift: it may have cured the draft, which is tested, or not.
         """
+        self._recent = NOTHING
+        if change is Change.RESTART and self._clear is not None and self.bank.members:
+            self._clear.reset()
+            self._deploy, self._deploy_change = self.bank.deploy_test(), change
+            return
         self._clear = None
         self._drift_reason = ""
         self.bank.reset()
-        self._onset, self._since_onset = None, 0.0
-        self._recent = NOTHING
+        self._onset, self._fallen = None, NOTHING
         other = change is Change.METHOD or (change is Change.DEPTH and not self.bank.baseline.q)
         if other or not self.bank.members:
             self._start_anew()
@@ -136,6 +148,12 @@ class DriftMonitor:
         if self._next is not None:
             self._spread.renew(self.bank.design)
 
+    def rebase(self, now: float) -> None:
+        """Kept times that lie in the future (a clock that was ahead) are moved to now."""
+        self._seen, self._drafted, self._onset = (
+            None if at is None else min(at, now) for at in (self._seen, self._drafted, self._onset)
+        )
+
     def accept(self) -> None:
         """Somebody says that the present acceptance is the new normal: forget the baseline and learn again."""
         self._start_anew()
@@ -145,28 +163,41 @@ class DriftMonitor:
         self._spread = StreamSpread(self._settings)
         self.bank = self._new_bank(self._learning)
         self._next = self._deploy = self._clear = None
-        self._drift_reason, self._onset, self._since_onset = "", None, 0.0
+        self._drift_reason, self._onset, self._fallen = "", None, NOTHING
 
     def _mark_onset(self, observation: Window, began: float) -> None:
         if self.bank.quiet:
-            self._onset, self._since_onset = None, 0.0
+            self._onset, self._fallen = None, NOTHING
             return
         if self._onset is None:
             self._onset = began
-        self._since_onset += observation.drafts
+        self._fallen += observation
 
     def _alarm(self, what: str) -> None:
         self.alarms += 1
-        self._drift_reason = f"{what}: {comparison(self._recent, self.bank.baseline.mean_accepted)}"
+        self._drift_reason = what
         self._clear = self.bank.clear_test(self._settings.clear_threshold)
         self._next = None if self._next is None else Baseline()  # what it has learned may be drift already
 
     def _recover(self, observation: Window) -> None:
         if self._clear is not None and self._clear.update(observation) >= 1.0:
-            self._clear = None
-            self._drift_reason = ""
-            self.bank.reset()
-            self._onset, self._since_onset = None, 0.0
+            self._end_drift()
+
+    def _end_drift(self) -> None:
+        self._clear = self._deploy = None
+        self._drift_reason = ""
+        self.bank.reset()
+        self._onset, self._fallen = None, NOTHING
+
+    def _test_cure(self, observation: Window) -> None:
+        """After a restart during a drift: a draft as good as before ends it, a worse one is no second alarm."""
+        if self._deploy is None or self._clear is None:
+            return
+        self._deploy.update(observation)
+        if self._deploy.verdict is Verdict.AS_GOOD:
+            self._end_drift()
+        elif self._deploy.verdict is not Verdict.OPEN:
+            self._deploy = None
 
     def _test_deploy(self, observation: Window) -> None:
         """Only "worse" is news: the bank has judged beside the test, from the change on, and goes on."""
@@ -252,7 +283,7 @@ class DriftMonitor:
             self._recent,
             mean,
             self.bank.score,
-            self._drift_reason,
+            f"{self._drift_reason}: {comparison(self._recent, mean)}" if self._drift_reason else "",
             testing,
             self._learning.counts.drafts,
             1.0 - max(member.ratio for member in members) if members else None,
@@ -281,7 +312,7 @@ class DriftMonitor:
             "clear": None if self._clear is None else self._clear.state(),
             "drift_reason": self._drift_reason,
             "onset": self._onset,
-            "since_onset": self._since_onset,
+            "fallen": Baseline(self._fallen).as_json(),
             "recent": Baseline(self._recent).as_json(),
             "seen": self._seen,
             "drafted": self._drafted,
@@ -312,6 +343,6 @@ class DriftMonitor:
         self._drift_reason = str(state["drift_reason"])
         clear = state["clear"]
         self._clear = None if clear is None else self.bank.clear_test(self._settings.clear_threshold, clear)
-        self._onset, self._since_onset = state["onset"], float(state["since_onset"])
+        self._onset, self._fallen = state["onset"], Baseline.from_json(state["fallen"]).counts
         self._recent = Baseline.from_json(state["recent"]).counts
         self._seen, self._drafted = state["seen"], state["drafted"]

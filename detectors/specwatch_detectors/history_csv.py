@@ -8,7 +8,7 @@ One row per interval, and per model, class and pod where there are several. Colu
     pod              optional
     drafts           draft steps in the interval
     accepted_1 ...   drafts whose first 1, 2, ... tokens were accepted; or, for engines without positions:
-    accepted         accepted tokens in all, with k or draft_tokens beside it
+    accepted         accepted tokens in all; without accepted_1 it needs k or draft_tokens, which tell the depth
     draft_tokens     optional; tokens proposed, tells drafts shorter than K
     drafted_1 ...    optional; tokens proposed at each position
     k                optional; draft tokens per draft
@@ -27,6 +27,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from specwatch_detectors.history import (
@@ -45,6 +46,8 @@ _COUNT: Final = re.compile(r"(drafts|accepted|draft_tokens|(?:accepted|drafted)_
 _FACTS: Final = {name.lower(): name for name in FACTS}
 _WORDS: Final = frozenset({"time", "model", "class", "pod", *_FACTS})
 _MAX_NOTES: Final = 5
+_MOST: Final = 1e300
+"""Largest count: sums of many stay finite."""
 DEFAULT_MODEL: Final = "model"
 
 
@@ -79,9 +82,13 @@ def read_csv(lines: Iterable[str], source: str, interval_s: float | None = None)
         totals = _check_header(header, f"{source}: line {line}")
         rows = [_row(fields, header, line, source) for line, fields in filled]
     except StopIteration:
-        raise HistoryError(f"{source}: the file is empty") from None
+        empty = "no data row, only notes or blank lines" if reader.line_num else "the file is empty"
+        raise HistoryError(f"{source}: {empty}") from None
     except csv.Error as error:
         raise HistoryError(f"{source}: line {reader.line_num}: {error}") from error
+    if not rows:
+        raise HistoryError(f"{source}: no data row after the columns in line {line}")
+    _check_depth(rows, source)
     chosen = chosen_interval(spacing(_times(rows)), interval_s, source)
     builder = HistoryBuilder(chosen)
     rows.sort(key=lambda row: row.at)
@@ -123,16 +130,39 @@ def _check_header(header: list[str], where: str) -> bool:
     if len(totals) > 1:
         raise HistoryError(f"{where}: columns with and without _total cannot be mixed")
     bases = {found.group(1) for found in counts}
+    _check_counts(bases, header, where)
+    return True in totals
+
+
+def _check_counts(bases: set[str], header: list[str], where: str) -> None:
+    """The counts that a row cannot do without; `bases` are their columns without `_total`."""
     if "drafts" not in bases:
         raise HistoryError(f"{where}: no column 'drafts' (or 'drafts_total')")
-    if not any(base.startswith("accepted") for base in bases):
+    positions = any(base.startswith("accepted_") for base in bases)
+    if not positions and "accepted" not in bases:
         raise HistoryError(f"{where}: no column 'accepted_1' and none 'accepted'")
+    if not positions and "draft_tokens" not in bases and "k" not in header:
+        raise HistoryError(f"{where}: no column 'k' or 'draft_tokens'; without 'accepted_1', 'accepted' needs one")
     for prefix in ("accepted", "drafted"):
         depth = sum(base.startswith(f"{prefix}_") for base in bases)
         missing = [j for j in range(1, depth + 1) if f"{prefix}_{j}" not in bases]
         if missing:
             raise HistoryError(f"{where}: no column '{prefix}_{missing[0]}', but later positions")
-    return True in totals
+
+
+def _check_depth(rows: list[_Row], source: str) -> None:
+    """Some row of each model must tell how many tokens a draft has; it is not guessed."""
+    known = {row.stream[0] for row in rows if _tells_depth(row)}
+    for row in rows:
+        if row.counts["drafts"] and row.stream[0] not in known:
+            raise HistoryError(
+                f"{source}: line {row.line}: no row of {row.stream[0]!r} has a value of"
+                " 'accepted_1', 'k' or 'draft_tokens': the depth of its drafts is unknown"
+            )
+
+
+def _tells_depth(row: _Row) -> bool:
+    return "accepted_1" in row.counts or "draft_tokens" in row.counts or bool(row.words.get("k"))
 
 
 def _row(fields: list[str], header: list[str], line: int, source: str) -> _Row:
@@ -162,8 +192,8 @@ def _number(text: str, name: str, where: str) -> float:
         value = float(text)
     except ValueError:
         raise HistoryError(f"{where}: {name} is {text!r}, not a number") from None
-    if not 0.0 <= value < math.inf:
-        raise HistoryError(f"{where}: {name} is {text}; counts are finite and not negative")
+    if not 0.0 <= value <= _MOST:
+        raise HistoryError(f"{where}: {name} is {text}; counts are finite, not negative and at most {_MOST:g}")
     return value
 
 
@@ -226,6 +256,11 @@ def _window(row: _Row, source: str) -> Window:
     where = f"{source}: line {row.line}"
     if any(value > 1.01 * drafts + 16 for value in accepted):
         raise HistoryError(f"{where}: more drafts accepted at a position than there were drafts")
+    for position, (earlier, later) in enumerate(pairwise(accepted), start=1):
+        if later > 1.01 * earlier + 16:
+            raise HistoryError(
+                f"{where}: accepted_{position + 1} is {later:g}, more than accepted_{position} ({earlier:g})"
+            )
     if tokens is not None and total > 1.01 * tokens + 16:
         raise HistoryError(f"{where}: {total:g} tokens accepted of {tokens:g} proposed")
     return window(

@@ -130,15 +130,16 @@ class ModelMonitor:
         readings = self.classes.update(classes or {}, now, total.drafts)
         self._weigh_mix(reading, classes or {}, now)
         judged = self._by_classes(reading, readings, now)
-        self._count(judged.verdict.state)
+        self._count(judged.verdict.state, mix_shift=judged.mix_shift)
         return replace(judged, verdict=replace(judged.verdict, alarms=self.alarms))
 
-    def _count(self, state: DriftState) -> None:
-        """One alarm for each time that drift begins; not being able to tell does not end it."""
+    def _count(self, state: DriftState, *, mix_shift: bool) -> None:
+        """One alarm for each time that drift begins; doubt, or not being able to tell, does not end it."""
         if state is DriftState.DRIFTED and not self._drifted:
             self.alarms += 1
-        if state is not DriftState.CANNOT_TELL:
-            self._drifted = state is DriftState.DRIFTED
+            self._drifted = True
+        elif state is DriftState.OK or mix_shift:
+            self._drifted = False
 
     def _weigh_mix(self, total: Reading, classes: Mapping[str, Window], now: float) -> None:
         """Wald's test of "no class accepts less" from the moment on at which the classes' counts have caught up.
@@ -155,18 +156,33 @@ class ModelMonitor:
 
     def _by_classes(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
         if self.classes.coverage < LEAST_COVERAGE or total.state is DriftState.CANNOT_TELL:
-            return ModelReading(total, total, classes)
-        bad = self.classes.drifted_classes
+            return ModelReading(self._without_classes(total), total, classes)
+        bad = self.classes.drifted_classes(now)
         score = self.classes.score
         if self.classes.drifted or bad:
             where = f"in {', '.join(bad)}" if bad else "over all classes together, whatever their mix"
             since = min((r.since for r in (total, *classes.values()) if r.since is not None), default=None)
-            reason = f"acceptance has dropped within classes ({where}): {_comparison(total)}"
+            about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else total
+            reason = f"acceptance has dropped within classes ({where}): {_comparison(about)}"
             verdict = Reading(DriftState.DRIFTED, reason, max(1.0, score or 1.0), since=since)
             return self._judged(verdict, total, classes, mix_shift=False)
         if total.state is DriftState.DRIFTED:
             return self._total_alone(total, classes, now)
+        gone = [name for name, monitor in sorted(self.classes.monitors.items()) if monitor.drifted]
+        if gone:
+            reason = f"classes with traffic accept as before; {', '.join(gone)} had drifted and has no traffic now"
+            verdict = Reading(DriftState.WATCH, reason, score)
+            return self._judged(verdict, total, classes, mix_shift=False)
         return self._judged(replace(total, score=score), total, classes, mix_shift=False)
+
+    def _without_classes(self, total: Reading) -> Reading:
+        """The total's reading; where classes were known and now are not, a drop may be one of the mix."""
+        if total.state is not DriftState.DRIFTED or not self.classes.monitors:
+            return total
+        share = self.classes.coverage
+        return replace(
+            total, reason=f"{total.reason}; only {share:.0%} of it has a class, the mix may have changed"
+        )
 
     def _total_alone(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
         """The total has drifted and no class has: a change of mix, or classes that do not tell yet."""
@@ -200,9 +216,15 @@ class ModelMonitor:
         judged = self._by_classes(total, self.classes.readings(now), now)
         return replace(judged, verdict=replace(judged.verdict, alarms=self.alarms))
 
+    def rebase(self, now: float) -> None:
+        """Kept times that lie in the future (a clock that was ahead) are moved to now."""
+        self._seen, self._dropped = (None if at is None else min(at, now) for at in (self._seen, self._dropped))
+        self.total.rebase(now)
+        self.classes.rebase(now)
+
     def changed(self, change: Change) -> None:
-        """The engine changed."""
-        self._drifted = False
+        """The engine changed; a restart alone ends no drift."""
+        self._drifted = self._drifted and change is Change.RESTART
         self.total.changed(change)
         self.classes.changed(change)
 

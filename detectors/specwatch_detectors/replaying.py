@@ -20,6 +20,7 @@ from specwatch_detectors.window import NOTHING, Window
 ALL: Final = ""
 """Name of the stream of all traffic."""
 DEPLOY_THRESHOLD: Final = math.log((1.0 - ERROR) / ERROR)
+_MOST_DIGITS: Final = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Alarm:
 
     Attributes:
         at: when, epoch seconds.
-        reason: the monitor's words.
+        reason: the monitor's words; where classes had drifted, each of theirs with its own numbers.
         since: when the evidence began, or None.
         classes: traffic classes that had drifted then.
         change: the last thing that happened to the engine before it, or None.
@@ -116,6 +117,12 @@ class Replayed:
     alarms: list[Alarm] = field(default_factory=list)
     mix_shifts: list[MixShift] = field(default_factory=list)
     recoveries: list[float] = field(default_factory=list)
+
+    @property
+    def drafts_words(self) -> str:
+        """Drafts replayed, for a person: all digits while that can be read."""
+        drafts = self.history.drafts
+        return f"{drafts:,.0f}" if drafts < _MOST_DIGITS else f"{drafts:.3g}"
 
     @property
     def learned_s(self) -> float | None:
@@ -197,7 +204,16 @@ def _alarm(
     after = [interval for interval in intervals if interval.at > onset]
     classes = sorted(name for name, own in reading.classes.items() if own.state is DriftState.DRIFTED)
     bound = None if tested else _bound(found, added(after)[ALL], len(after))
-    return Alarm(intervals[-1].at, verdict.reason, since, tuple(classes), last, bound)
+    return Alarm(intervals[-1].at, _reason(reading, classes), since, tuple(classes), last, bound)
+
+
+def _reason(reading: ModelReading, classes: list[str]) -> str:
+    """Why, in the numbers of what is named: those of the drifted classes, else those of all traffic."""
+    if not classes:
+        return reading.verdict.reason
+    if len(classes) == 1:
+        return reading.classes[classes[0]].reason
+    return "; ".join(f"{name}: {reading.classes[name].reason}" for name in classes)
 
 
 def added(intervals: Iterable[Interval]) -> dict[str, Window]:

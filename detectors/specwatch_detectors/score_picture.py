@@ -7,6 +7,7 @@ tell apart; what a colour says, a shape or a word says, too.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from datetime import UTC
 from itertools import groupby
@@ -30,6 +31,8 @@ INK: Final = "#1F2937"
 _MAX_POINTS: Final = 4_000
 _SIZE: Final = (10.0, 6.2)
 _DPI: Final = 150
+_MOST_TITLE: Final = 90
+_MOST_NAME: Final = 60
 _TOP: Final = 1.6
 """Scores above are cut in the picture: over the threshold is over the threshold."""
 
@@ -57,22 +60,37 @@ def draw(found: Replayed, path: Path, *, title: str, change_at: float | None = N
         _spans(axes, found.points)
         _marks(axes, found, change_at)
     _words(upper, found, change_at)
-    upper.set_title(title, loc="left", fontsize=13, fontweight="bold", color=INK, pad=24)
-    upper.text(0.0, 1.035, _subtitle(found), transform=upper.transAxes, fontsize=9, color=GREY)
+    _heading(upper, title, _subtitle(found))
     new = path.with_name(f".{path.name}.new")
     try:
-        figure.savefig(new, format="png", metadata={"Software": None})
+        with warnings.catch_warnings():  # a sign that the font lacks is a box in the picture
+            warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+            figure.savefig(new, format="png", metadata={"Software": None})
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _heading(axes: Axes, title: str, subtitle: str) -> None:
+    """Title and a line below it; names are cut, for the axes make room for all that is written."""
+    axes.set_title(
+        _cut(title, _MOST_TITLE), loc="left", fontsize=13, fontweight="bold", color=INK, pad=24, parse_math=False
+    )
+    axes.text(
+        0.0, 1.035, subtitle, transform=axes.transAxes, fontsize=9, color=GREY, parse_math=False, in_layout=False
+    )
+
+
+def _cut(words: str, most: int) -> str:
+    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def _subtitle(found: Replayed) -> str:
     history = found.history
     alarms = len(found.alarms)
     span = f"{history.days * 24:.1f} h in intervals of {history.interval_s:g} s"
-    counted = f"{history.drafts:,.0f} drafts, {alarms} alarm{'' if alarms == 1 else 's'}"
-    return f"{history.model}: {span}, {counted}"
+    counted = f"{found.drafts_words} drafts, {alarms} alarm{'' if alarms == 1 else 's'}"
+    return f"{_cut(history.model, _MOST_NAME)}: {span}, {counted}"
 
 
 def _thinned(points: Sequence[Point]) -> Sequence[Point]:
@@ -166,12 +184,14 @@ def _words(axes: Axes, found: Replayed, change_at: float | None) -> None:
         axes.text(
             _when(at),
             0.98 - 0.07 * number,
-            f"{words} ",
+            f"{_cut(words, _MOST_NAME)} ",
             transform=top,
             color=colour,
             ha="right",
             va="top",
             fontsize=8,
+            parse_math=False,
+            in_layout=False,
         )
     if found.alarms:
         first = found.alarms[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from prometheus_client.metrics_core import Metric
 
@@ -17,6 +18,9 @@ from specwatch_exporters.sidecar.fetch import fetch
 from specwatch_exporters.sidecar.fetch_error import FetchError
 from specwatch_exporters.sidecar.settings import SidecarSettings
 from specwatch_exporters.sidecar.tls_trust import TlsTrust
+
+_LONGEST_S: Final = 1.0
+"""Classes are a help: a request sidecar that hangs must not hold up the scrapes of the engine."""
 
 
 def sidecar_watch(settings: SidecarSettings) -> SidecarWatch | None:
@@ -40,7 +44,7 @@ def sidecar_watch(settings: SidecarSettings) -> SidecarWatch | None:
     return SidecarWatch(
         replace(MonitorSettings(), budget=Budget(interval_s=settings.interval_s)),
         calibrations=None if profile is None else profile.calibrations,
-        classes=None if url is None else ClassCounts(_Page(url, settings)),
+        classes=None if url is None else ClassCounts(_Page(url, settings), settings.speculation_method),
         steps=steps,
         store=None if settings.drift_state is None else FileStore(settings.drift_state),
     )
@@ -51,7 +55,7 @@ class _Page:
 
     def __init__(self, url: str, settings: SidecarSettings) -> None:
         self._url = url
-        self._timeout_s = settings.timeout_s
+        self._timeout_s = min(settings.timeout_s, _LONGEST_S)
         self._tls = TlsTrust(settings.ca_file, insecure=settings.insecure)
 
     def __call__(self) -> Iterable[Metric]:

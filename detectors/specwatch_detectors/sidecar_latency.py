@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from specwatch_detectors.kept_part import left_out, restored
 from specwatch_detectors.latency_cusum import Times
 from specwatch_detectors.latency_monitor import LatencyMonitor
 from specwatch_detectors.monitor_settings import MonitorSettings
@@ -47,17 +48,20 @@ class SidecarLatency:
 
     Args:
         settings: budget and limits.
-        state: what `state` of a predecessor gave; one that cannot be read is left out.
+        state: what `state` of a predecessor gave; a part that cannot be read is left out.
+        model: its name, for the log.
     """
 
-    def __init__(self, settings: MonitorSettings, state: Mapping[str, Any] | None = None) -> None:
-        kept = state if isinstance(state, Mapping) else {}
-        self._latency = _restored(
-            lambda own: LatencyMonitor(settings, state=own), kept.get(INTER_TOKEN), LatencyMonitor(settings)
-        )
-        self._wait = _restored(
-            lambda own: QueueWaitMonitor(settings, state=own), kept.get(QUEUE_WAIT), QueueWaitMonitor(settings)
-        )
+    def __init__(self, settings: MonitorSettings, state: object = None, *, model: str = "") -> None:
+        kept: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
+        if state is not None and not isinstance(state, Mapping):
+            left_out(f"{model}, latency", "it is no JSON object")
+        self._latency = restored(
+            f"{model}, {INTER_TOKEN}", kept.get(INTER_TOKEN), lambda own: LatencyMonitor(settings, state=own)
+        ) or LatencyMonitor(settings)
+        self._wait = restored(
+            f"{model}, {QUEUE_WAIT}", kept.get(QUEUE_WAIT), lambda own: QueueWaitMonitor(settings, state=own)
+        ) or QueueWaitMonitor(settings)
         self._running: float | None = None
 
     def take(
@@ -92,18 +96,6 @@ class SidecarLatency:
     def state(self) -> dict[str, Any]:
         """Both monitors, as JSON."""
         return {INTER_TOKEN: self._latency.state(), QUEUE_WAIT: self._wait.state()}
-
-
-_Monitor = TypeVar("_Monitor")
-
-
-def _restored(make: Callable[[Any], _Monitor], state: object, fresh: _Monitor) -> _Monitor:
-    if state is None:
-        return fresh
-    try:
-        return make(state)
-    except ValueError:
-        return fresh
 
 
 def _times(counts: Counts, batch: float) -> dict[str, Times]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from specwatch_detectors.kept_part import left_out, restored
 from specwatch_detectors.payoff.estimate import IDLE, OFF, StepTimesBook
 from specwatch_detectors.payoff.payoff_meter import PayoffMeter
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
@@ -31,7 +33,8 @@ class SidecarPayoff:
         profile: measured step times; None estimates them from what the engine takes with and without speculation,
             as far as it was seen both ways in the last days.
         half_life_s: of its evidence.
-        state: what `state` of a predecessor gave; one that cannot be read is left out.
+        stale_after_s: seconds after which an answer that nothing renewed is withdrawn.
+        state: what `state` of a predecessor gave; a part that cannot be read is left out.
     """
 
     def __init__(
@@ -40,23 +43,35 @@ class SidecarPayoff:
         profile: StepProfile | None,
         *,
         half_life_s: float,
-        state: Mapping[str, Any] | None = None,
+        stale_after_s: float = 300.0,
+        state: object = None,
     ) -> None:
         self._half_life_s = half_life_s
+        self._stale_after_s = stale_after_s
         self._profile = profile
         self._setting = self._present(report)
-        self._meter = self._new_meter(report, state)
-        self._spread = _kept_spread(report, state)
-        self._book = _kept_book(state)
+        kept = _kept(report, state)
+        self._meter = self._new_meter(report, kept)
+        self._spread = _kept_spread(report, kept)
+        self._book = _kept_book(report, kept)
         self._last: tuple[float, float | None] | None = None
+        self._told = 0.0
         self.report: PayoffReport | None = None
+        """The last answer, however old; `known` tells what still holds."""
 
-    def _new_meter(self, report: ModelReport, state: Mapping[str, Any] | None) -> PayoffMeter:
-        depth, cost = report.speculative_tokens or 1, self._profile_cost(report)
-        try:
+    def known(self, now: float) -> PayoffReport | None:
+        """What holds at a monotonic time: of an answer that is too old only the seconds lost so far."""
+        report = self.report
+        if report is None or now - self._told <= self._stale_after_s:
+            return report
+        return replace(report, profile=None, basis=None, readings=(), idle_tax=None)
+
+    def _new_meter(self, report: ModelReport, kept: Mapping[str, Any] | None) -> PayoffMeter:
+        def meter(state: Mapping[str, Any] | None) -> PayoffMeter:
+            depth, cost = report.speculative_tokens or 1, self._profile_cost(report)
             return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s, state=state)
-        except ValueError:
-            return PayoffMeter(report.model, cost, depth=depth, half_life_s=self._half_life_s)
+
+        return restored(f"{report.model}, payoff", kept, meter) or meter(None)
 
     def _profile_cost(self, report: ModelReport) -> StepCost | None:
         return None if self._profile is None else self._profile.cost_of(report.method or UNKNOWN)
@@ -73,11 +88,11 @@ class SidecarPayoff:
             design: long-run design effect, safety factor included; it counts until the recent one is known.
             changed: the engine restarted or changed: what was seen before says nothing of now.
         """
+        self._follow(report, changed=changed)
         now, running = interval.now, _per_engine(report)
         last, self._last = self._last, (now, running)
         if last is None or now <= last[0]:
             return
-        self._follow(report, changed=changed)
         before = running if last[1] is None else last[1]
         if running is None or before is None:
             return
@@ -88,6 +103,7 @@ class SidecarPayoff:
         self._spread.update(window, seconds)
         recent = self._spread.design(design)
         self.report = self._meter.update([sample], seconds, design=recent, engines=max(1, report.engines))
+        self._told = now
 
     def _observe(self, report: ModelReport, sample: PayoffSample, wall: float) -> None:
         """What a step took, with drafts or without, and the cost that follows from both."""
@@ -114,12 +130,17 @@ class SidecarPayoff:
         return {**self._meter.state(), "spread": self._spread.state(), "steps": self._book.state()}
 
 
-def _kept_book(state: Mapping[str, Any] | None) -> StepTimesBook:
-    kept = None if state is None else state.get("steps")
-    try:
-        return StepTimesBook(state=kept if isinstance(kept, Mapping) else None)
-    except ValueError:
-        return StepTimesBook()
+def _kept(report: ModelReport, state: object) -> Mapping[str, Any] | None:
+    if state is not None and not isinstance(state, Mapping):
+        left_out(f"{report.model}, payoff", "it is no JSON object")
+        return None
+    return state
+
+
+def _kept_book(report: ModelReport, kept: Mapping[str, Any] | None) -> StepTimesBook:
+    own = None if kept is None else kept.get("steps")
+    found = restored(f"{report.model}, step times", own, lambda state: StepTimesBook(state=state))
+    return found or StepTimesBook()
 
 
 def _side(report: ModelReport, sample: PayoffSample) -> str:
@@ -132,12 +153,11 @@ def _side(report: ModelReport, sample: PayoffSample) -> str:
     return report.method if drafts >= _MOSTLY * steps else ""
 
 
-def _kept_spread(report: ModelReport, state: Mapping[str, Any] | None) -> RecentSpread:
+def _kept_spread(report: ModelReport, kept: Mapping[str, Any] | None) -> RecentSpread:
     depth = report.speculative_tokens or 1
-    try:
-        return RecentSpread(depth, None if state is None else state["spread"])
-    except (KeyError, ValueError):
-        return RecentSpread(depth)
+    own = None if kept is None else kept.get("spread")
+    found = restored(f"{report.model}, spread of acceptance", own, lambda state: RecentSpread(depth, state))
+    return found or RecentSpread(depth)
 
 
 def _per_engine(report: ModelReport) -> float | None:

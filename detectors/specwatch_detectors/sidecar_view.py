@@ -22,7 +22,7 @@ class Present:
         name: of the model.
         reading: verdict on the draft.
         words: why, or None where there is nothing to explain.
-        payoff: whether speculation pays, or None without a profile.
+        payoff: whether speculation pays; None, or without readings, where nobody can tell any more.
         signals: verdicts on per-token latency and queue wait.
     """
 

@@ -2,7 +2,9 @@
 
 Design effect: batch means over spans of 12, 60 and 180 intervals, request records where there are any, and batch
 means over 2 and 6 hours, which see cycles that no shorter span does. A week has few batches of 6 hours, so the long
-spans count with the lower end of their 95 % interval: they widen d only where the data insists. The largest wins.
+spans count with the lower end of their 95 % interval: they widen d only where the data insists. The largest wins;
+where a replay shows that less will do, `settled_design.py` takes the largest over the spans in which a test
+decides.
 
 Level: for every hour as a moment of change, the acceptance before against that after, over its standard error.
 The error comes from differences of neighbouring batches (von Neumann 1941), which a step does not widen; a design
@@ -12,11 +14,12 @@ effect from the whole history would hide the very change that is looked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from specwatch_detectors import chain
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.design_effect import (
     LEAST_BATCHES,
@@ -34,6 +37,8 @@ STEP_SE: Final = 5.0
 """Standard errors from which a change of level is real: some 200 hours are looked at, so 4 would be too few."""
 STEP_SHARE: Final = 0.015
 """Change of accepted tokens per draft from which it matters: half of the smallest drop that is watched for."""
+DECIDES_NATS: Final = 14.0
+"""Evidence at which a test decides: about the threshold of one page in 30 days."""
 _BLOCK_S: Final = 3_600.0
 _LEAST_SIDE: Final = 0.05
 
@@ -78,6 +83,8 @@ class StreamFit:
         design_from: the estimator that gave it.
         intervals: with drafts.
         step: its largest change of level, or None where there is too little.
+        quick_design: the same over the spans in which a test decides, at least 1; None where none has batches
+            enough. `settled_design.py` says when it may be used.
     """
 
     baseline: Baseline
@@ -85,6 +92,7 @@ class StreamFit:
     design_from: str
     intervals: int
     step: Step | None
+    quick_design: float | None = None
 
     def used_design(self, safety: float) -> float:
         """The design effect that a monitor would judge with."""
@@ -130,7 +138,24 @@ def fit(
     known = {name: value for name, value in found.items() if value is not None}
     best = max(known, key=lambda name: known[name], default="")
     design = max(1.0, known.get(best, 1.0))
-    return StreamFit(baseline, design, best or "nothing", len(used), _step(used, variance, interval_s))
+    quick = _quick(baseline, depth, means.by_span(variance), len(used), known.get("request records", 1.0))
+    return StreamFit(baseline, design, best or "nothing", len(used), _step(used, variance, interval_s), quick)
+
+
+def _quick(
+    baseline: Baseline, depth: int, estimates: Mapping[int, float], intervals: int, least: float
+) -> float | None:
+    """The largest design effect over the spans in which a test decides; the shortest span always counts."""
+    if not estimates:
+        return None
+    before = baseline.q or chain.geometric(baseline.mean_accepted or 0.0, depth)
+    smallest = max(member.ratio for member in FINE)
+    drafts = baseline.counts.drafts / intervals
+    nats = drafts * chain.information([smallest * value for value in before], before)
+    shortest = min(estimates)
+    return max(
+        1.0, least, *(d for span, d in estimates.items() if span == shortest or span <= DECIDES_NATS * d / nats)
+    )
 
 
 def batches(windows: Timed, span: int) -> list[Batch]:

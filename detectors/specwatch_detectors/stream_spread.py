@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from specwatch_detectors.baseline import Baseline
-from specwatch_detectors.design_effect import PRIOR, PRIOR_INTERVALS, BatchMeans, design_effect
+from specwatch_detectors.design_effect import PRIOR, PRIOR_INTERVALS, SPANS, BatchMeans, design_effect
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.window import Window
 
@@ -44,7 +44,9 @@ class StreamSpread:
 
     def design(self, baseline: Baseline, depth: int) -> float:
         """The design effect to test with, safety factor included."""
-        seen = self._measured.estimate(baseline.variance(depth))
+        # What a profile says of long spans was checked by a replay; only the shortest may overrule it.
+        longest = max(SPANS) if self._known is None else min(SPANS)
+        seen = self._measured.estimate(baseline.variance(depth), longest)
         intervals = self.intervals if self._known is None else PRIOR_INTERVALS
         return design_effect([self._known, seen], intervals, safety=self._safety, prior=self._prior)
 

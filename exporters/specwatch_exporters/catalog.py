@@ -13,6 +13,7 @@ from specwatch_exporters.drift_catalog import DRIFT_CATALOG
 from specwatch_exporters.fallback_catalog import FALLBACK_CATALOG
 from specwatch_exporters.metric import Kind, Metric, Source
 from specwatch_exporters.payoff_catalog import PAYOFF_CATALOG
+from specwatch_exporters.pool_catalog import POOL_CATALOG
 from specwatch_exporters.request_catalog import REQUEST_CATALOG
 from specwatch_exporters.step_catalog import STEP_CATALOG
 
@@ -243,6 +244,7 @@ CATALOG: Final[tuple[Metric, ...]] = (
     PAGE_BYTES,
     BUILD_INFO,
     *REQUEST_CATALOG,
+    *POOL_CATALOG,
     *STEP_CATALOG,
     *DRIFT_CATALOG,
     *PAYOFF_CATALOG,

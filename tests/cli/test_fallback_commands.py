@@ -142,7 +142,7 @@ def test_history_and_simulate_read_one_log(config: Path) -> None:
 def test_simulate_tells_what_a_fallback_would_have_been_worth(tmp_path: Path) -> None:
     path = tmp_path / "inputs.jsonl"
     with path.open("w") as file:
-        for n in range(480):
+        for n in range(600):
             draft = 0.8 if 100 <= n < 400 else 1.8
             known = {"draft": [draft * 0.99, draft, draft * 1.01], "ngram": [1.19, 1.2, 1.21]}
             at = 1_800_000_000 + 30 * n

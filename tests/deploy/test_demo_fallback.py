@@ -6,14 +6,19 @@ import io
 import threading
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from specwatch_cli.demo import demo_command
+from specwatch_cli.errors import UserError
 from specwatch_deploy.demo_fallback import MOVING, POLICY, STEPS, DemoFallback
 from specwatch_detectors.demo_watch import demo_watch
 from specwatch_detectors.fallback.audit_log import read_log
-from specwatch_exporters.demo.fallback import FallbackNow
+from specwatch_exporters.demo.fallback import FallbackNow, Told, WithTraffic
 from specwatch_exporters.demo.run import SECONDS, run_demo
 from specwatch_exporters.demo.scenario import ACTS
+from specwatch_exporters.sidecar.status_drift import drift_card
+from specwatch_exporters.sidecar.watcher import Judgement, NoWatcher
 
 
 def test_a_short_demonstration_shows_the_traffic_and_leaves_nothing_running(tmp_path: Path) -> None:
@@ -40,3 +45,32 @@ def test_where_the_traffic_is_in_words() -> None:
     now = FallbackNow("n-gram", (("the drafter", 0.2), ("n-gram", 0.8), ("no speculation", 0.0)), "probing")
     assert now.shares_text == "the drafter 20%, n-gram 80%"
     assert now.sentence == "Traffic: the drafter 20%, n-gram 80%; probing."
+
+
+class _Fixed(NoWatcher):
+    def judgements(self, now: float) -> tuple[Judgement, ...]:
+        del now
+        return (Judgement("m", "ok", "as the baseline"),)
+
+
+class _Part:
+    def now(self) -> FallbackNow:
+        return FallbackNow("n-gram", (("n-gram", 1.0),), "n-gram gives 1.20x")
+
+    def told(self) -> list[Told]:
+        return []
+
+
+def test_the_status_page_says_where_the_traffic_is() -> None:
+    watcher = WithTraffic(_Fixed())
+    assert watcher.judgements(0.0)[0].traffic == ""
+    watcher.part = _Part()
+    assert "Traffic: n-gram 100%; n-gram gives 1.20x." in drift_card(watcher.judgements(0.0))
+
+
+def test_a_log_that_is_there_is_not_written_into(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("{}\n")
+    with pytest.raises(UserError, match="it exists already"):
+        demo_command(seconds=5.0, history=log)
+    assert log.read_text() == "{}\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from specwatch_exporters import catalog
 from specwatch_exporters.acceptance import Tally
@@ -46,3 +48,16 @@ def interval(
 ) -> Interval:
     grown = {} if first else increases(drafts, accepted)
     return Interval(now, WALL + now, grown, reports or (report(),), restarted=restarted, version=version)
+
+
+class KeptState:
+    """A store in memory: what a sidecar kept, and what the next one finds."""
+
+    def __init__(self, body: dict[str, Any] | None = None) -> None:
+        self.body = body
+
+    def load(self) -> dict[str, Any] | None:
+        return self.body
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        self.body = json.loads(json.dumps(state, allow_nan=False))

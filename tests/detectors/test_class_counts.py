@@ -3,10 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily
 
 from specwatch_detectors.class_counts import ClassCounts
 from specwatch_exporters import request_catalog
+from specwatch_exporters.acceptance import Tally
+from specwatch_exporters.request_metrics import DraftCounts, RequestMetrics
 
 LABELS = ("model", "traffic_class", "speculation")
 
@@ -66,3 +69,13 @@ def test_a_position_that_is_no_number_is_refused() -> None:
     totals.position = "first"
     with pytest.raises(ValueError, match="is no number"):
         ClassCounts(totals).take()
+
+
+def test_only_requests_of_the_own_method_are_counted_and_those_of_an_unknown_one() -> None:
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+    counts = ClassCounts(registry.collect, "eagle3")
+    counts.take()
+    for method, drafts in (("eagle3", 10.0), ("ngram", 7.0), ("unknown", 1.0)):
+        metrics.drafts("m", "code", method, DraftCounts(Tally(drafts, 3 * drafts, drafts)))
+    assert counts.take()["m"]["code"].drafts == 11.0

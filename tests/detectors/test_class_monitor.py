@@ -49,7 +49,7 @@ def test_whatever_the_mix_classes_as_before_are_no_drift(shares: dict[str, float
     fed(monitor, mix(), 50)
     fed(monitor, mix(**shares), 1000, 1000.0)
     assert not monitor.drifted
-    assert monitor.drifted_classes == []
+    assert monitor.drifted_classes(11_000.0) == []
     assert monitor.alarms == 0
     assert monitor.score == 0.0
 
@@ -60,23 +60,37 @@ def test_a_small_drop_of_all_classes_is_found_together_before_it_is_found_in_any
         monitor.update(mix(0.97), STEP * interval)
         interval += 1
     assert monitor.drifted
-    assert monitor.drifted_classes == []
+    assert monitor.drifted_classes(STEP * interval) == []
     assert monitor.alarms == 1
 
 
 def test_a_drop_of_one_small_class_is_found_in_it() -> None:
     monitor = classes()
     readings = fed(monitor, mix({"math": 0.6}, code=0.48, chat=0.48, math=0.04), 200)
-    assert monitor.drifted_classes == ["math"]
+    assert monitor.drifted_classes(200 * STEP) == ["math"]
     assert readings["math"].state is DriftState.DRIFTED
     assert readings["code"].state is DriftState.OK
 
 
-def test_a_class_that_has_drifted_and_gone_silent_is_still_drifted() -> None:
+def test_a_class_without_traffic_for_a_week_gives_its_place_to_a_new_one() -> None:
+    monitor = classes()
+    for n in range(MAX_CLASSES):
+        monitor.update({f"old {n}": expected(100, QS["code"])}, 10.0 * (n + 1))
+    monitor.update({"new": expected(100, QS["code"])}, 1000.0)
+    assert "new" not in monitor.monitors
+    monitor.update({"new": expected(100, QS["code"])}, 8 * 86_400.0)
+    assert "new" in monitor.monitors
+    assert "old 0" not in monitor.monitors
+    assert len(monitor.monitors) == MAX_CLASSES
+
+
+def test_a_class_that_has_drifted_and_gone_silent_is_not_recovered_and_no_page_for_ever() -> None:
     monitor = classes()
     fed(monitor, mix({"math": 0.6}), 50)
     readings = fed(monitor, mix(code=0.5, chat=0.5), 500, 1000.0)
-    assert monitor.drifted_classes == ["math"]
+    assert monitor.drifted_classes(1000.0) == ["math"]
+    assert monitor.drifted_classes(6000.0) == []
+    assert monitor.monitors["math"].drifted
     assert readings["math"].state is DriftState.CANNOT_TELL
     assert "before that: drifted" in readings["math"].reason
 
@@ -153,3 +167,23 @@ def test_it_goes_on_from_its_state(factor: float) -> None:
         assert second.update(seen, now) == first.update(seen, now)
         assert (second.score, second.drifted, second.coverage) == (first.score, first.drifted, first.coverage)
     assert second.state() == first.state()
+
+
+def test_a_restart_that_cures_every_class_ends_the_common_drift_too() -> None:
+    monitor = classes()
+    fed(monitor, mix(0.8), 60)
+    assert monitor.drifted
+    monitor.changed(Change.RESTART)
+    assert monitor.drifted
+    fed(monitor, mix(), 40, 1000.0)
+    assert not monitor.drifted
+    assert monitor.alarms == 1
+
+
+def test_a_restart_that_cures_nothing_leaves_the_common_drift() -> None:
+    monitor = classes()
+    fed(monitor, mix(0.8), 60)
+    monitor.changed(Change.RESTART)
+    fed(monitor, mix(0.8), 40, 1000.0)
+    assert monitor.drifted
+    assert monitor.alarms == 1

@@ -6,6 +6,7 @@ import pytest
 
 from detectors.drafting import Q, expected, without_positions
 from specwatch_detectors.baseline import Baseline
+from specwatch_detectors.chain import unconditional
 from specwatch_detectors.drift_monitor import DriftMonitor
 from specwatch_detectors.reading import Change, DriftState, Reading
 from specwatch_detectors.window import NOTHING, Window
@@ -124,11 +125,49 @@ def test_intervals_without_drafts_do_not_decide_a_deploy() -> None:
 def test_a_deploy_does_not_clear_a_drift_without_evidence() -> None:
     monitor = running()
     fed(monitor, seen(0.85), 20)
-    monitor.changed(Change.RESTART)
+    monitor.changed(Change.VERSION)
     readings = fed(monitor, seen(0.85), 10)
     assert DriftState.OK not in {reading.state for reading in readings}
     assert readings[-1].state is DriftState.DRIFTED
     assert monitor.alarms == 2
+
+
+def test_a_mere_restart_neither_ends_a_drift_nor_becomes_its_cause_nor_counts_again() -> None:
+    monitor = running()
+    before = fed(monitor, seen(0.85), 20)[-1]
+    monitor.changed(Change.RESTART)
+    readings = fed(monitor, seen(0.85), 30)
+    assert {reading.state for reading in readings} == {DriftState.DRIFTED}
+    assert (readings[-1].since, readings[-1].alarms) == (before.since, 1)
+    assert "restart" not in readings[-1].reason
+
+
+def test_a_restart_that_cures_the_draft_ends_the_drift_within_intervals() -> None:
+    monitor = running()
+    fed(monitor, seen(0.85), 20)
+    monitor.changed(Change.RESTART)
+    assert fed(monitor, seen(1.0), 10)[-1].state is DriftState.OK
+    assert monitor.alarms == 1
+
+
+def test_the_words_of_a_drift_are_about_what_came_after_its_onset() -> None:
+    monitor = running()
+    readings = fed(monitor, seen(0.85), 20)
+    first = next(reading for reading in readings if reading.state is DriftState.DRIFTED)
+    truth = 1.0 + sum(0.85 ** (j + 1) * p for j, p in enumerate(unconditional(Q)))
+    assert first.length == pytest.approx(truth, rel=1e-6)
+    worse = fed(monitor, seen(0.5), 200)[-1]
+    truth = 1.0 + sum(0.5 ** (j + 1) * p for j, p in enumerate(unconditional(Q)))
+    assert f"acceptance length {truth:.2f}" in worse.reason
+
+
+def test_a_clock_that_was_ahead_does_not_blind_a_restored_monitor() -> None:
+    monitor = running()
+    fed(monitor, seen(1.0), 20)
+    again = DriftMonitor(state=monitor.state())
+    again.rebase(10.0)
+    readings = [again.update(seen(0.4), 10.0 + 10.0 * step) for step in range(1, 20)]
+    assert readings[-1].state is DriftState.DRIFTED
 
 
 def test_a_new_version_gets_a_baseline_of_its_own_beside_the_old() -> None:

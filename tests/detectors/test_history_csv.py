@@ -118,6 +118,12 @@ HEAD = "time,drafts,accepted_1,accepted_2\n10,10,5,4\n"
         (HEAD + "1772409600000,10,5,4\n", "milliseconds?"),
         (HEAD + "20,1,1,1\n\n10,10,5,4\n", "line 5: the same time, model, class and pod as line 2"),
         (HEAD + "20,10,500,4\n", "line 3: more drafts accepted at a position than there were drafts"),
+        ("# a note\n# another", "no data row, only notes or blank lines"),
+        ("time,drafts,accepted_1", "no data row after the columns in line 1"),
+        (HEAD + "20,100,50,90\n", "line 3: accepted_2 is 90, more than accepted_1 (50)"),
+        (HEAD + "20,1e301,5,4\n", "line 3: drafts is 1e301"),
+        ("time,drafts,accepted\n10,100,250\n", "line 1: no column 'k' or 'draft_tokens'; without"),
+        ("time,drafts,accepted,k\n10,100,250,\n", "line 2: no row of 'model' has a value of 'accepted_1', 'k' or"),
         (HEAD, "fewer than two points in time"),
         (HEAD.replace("10,10,5,4", "10,0,0,0\n20,0,0,0"), "no draft steps in it"),
         ("time,drafts,accepted_1,k\n10,1,1,x\n", "line 2: k is 'x'"),
@@ -132,6 +138,11 @@ def test_a_mistake_is_named_with_its_line(text: str, words: str) -> None:
         read_csv(rows(text) if text else [], "x.csv")
     assert str(refused.value).startswith("x.csv: ")
     assert words in str(refused.value)
+
+
+def test_counters_read_while_they_grow_may_differ_a_little() -> None:
+    model = read_csv(rows(HEAD + "20,100,50,52"), "x.csv").models["model"]
+    assert model.intervals[1].total.accepted == (50.0, 50.0)
 
 
 def test_finer_than_the_data_is_refused() -> None:

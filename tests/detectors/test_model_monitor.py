@@ -101,8 +101,12 @@ def test_one_class_alone_is_paged_and_named() -> None:
 def test_a_drifted_class_without_traffic_is_not_recovered() -> None:
     monitor = model()
     fed(monitor, {**mix(EVEN), "chat": expected(3000, QS["chat"], 0.8)}, 100, 0.0)
-    readings = fed(monitor, mix({"code": 1.0}), 300, 2000.0)
-    assert states(readings) == {DriftState.DRIFTED}
+    readings = fed(monitor, mix({"code": 1.0}), 300, 1010.0)
+    found = [reading.verdict.state for reading in readings]
+    assert found[0] is DriftState.DRIFTED
+    assert DriftState.OK not in found
+    assert found[-1] is DriftState.WATCH
+    assert "chat had drifted and has no traffic now" in readings[-1].verdict.reason
     assert readings[-1].verdict.alarms == 1
 
 

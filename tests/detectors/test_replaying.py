@@ -50,6 +50,17 @@ def test_a_stale_draft_is_alarmed_within_minutes_and_named(stale: Replayed) -> N
     assert "no longer matches the target after a deploy" in cause.headline
 
 
+def test_an_alarm_in_a_class_quotes_the_numbers_of_that_class(stale: Replayed) -> None:
+    (alarm,) = stale.alarms
+    (name,) = alarm.classes
+    reading = stale.monitor.reading(stale.points[-1].at)
+    own, total = reading.classes[name].baseline_length, reading.total.baseline_length
+    assert own is not None
+    assert total is not None
+    assert f"baseline {own:.2f}" in alarm.reason
+    assert f"baseline {total:.2f}" not in alarm.reason
+
+
 def test_without_the_deploy_event_the_bank_alarms_and_says_how_fast_it_could_be() -> None:
     blind = replace(example(Kind.STALE_DRAFT), changes=(), facts=frozenset())
     (alarm,) = replay(blind, SETTINGS).alarms
@@ -113,6 +124,16 @@ def test_the_picture_is_a_png_and_no_half_file_stays(stale: Replayed, shifted: R
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mix.png", "stale.png"]
     with pytest.raises(OSError, match="missing"):
         draw(stale, tmp_path / "missing" / "x.png", title="x")
+
+
+@pytest.mark.parametrize(("model", "drafts"), [("m", "1e300"), ("n" * 900, "100"), ("$x_{$ 模型", "100")])
+def test_the_picture_is_drawn_without_a_warning_whatever_its_words(model: str, drafts: str, tmp_path: Path) -> None:
+    lines = ["time,model,version,drafts,accepted_1"]
+    lines += [f"{at},{model},{model}{at // 30},{drafts},50" for at in (10, 20, 30, 40)]
+    found = replay(read_csv(lines, "x.csv").models[model], SETTINGS)
+    assert len(found.drafts_words) < 10
+    draw(found, tmp_path / "x.png", title=model)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_examples_are_the_same_for_the_same_seed() -> None:

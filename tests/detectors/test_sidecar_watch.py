@@ -169,3 +169,17 @@ def test_a_broken_state_file_is_said_and_not_used(tmp_path: Path, caplog: pytest
     watch.take(interval(0.0, first=True))
     watch.close()
     assert FileStore(path).load() is not None
+
+
+def test_a_state_kept_by_a_clock_that_was_ahead_does_not_blind(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "drift.json")
+    one = SidecarWatch(SETTINGS, calibrations=calibrations, store=store)
+    one.take(interval(100_000.0, first=True))
+    for step in range(1, 20):
+        one.take(interval(100_000.0 + 10.0 * step, DRAFTS, counts(mixed(0.5))))
+    one.close()
+    two = SidecarWatch(SETTINGS, calibrations=calibrations, store=store)
+    two.take(interval(0.0, first=True))
+    for step in range(1, 10):
+        two.take(interval(10.0 * step, DRAFTS, counts((0.4, 0.15, 0.06))))
+    assert two.judgements(90.0)[0].state == "drifted"

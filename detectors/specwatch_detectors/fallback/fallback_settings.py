@@ -20,7 +20,9 @@ class FallbackSettings:
         flips_per_day: switches in any 24 hours; at the limit the policy latches and somebody must look. 4: two
             drifts a day, each with its return.
         probe_first_s: wait from a fallback to the first probe. 600: a rollback of a bad deploy takes minutes.
-        probe_most_s: longest wait; it doubles from probe to probe. 21,600: four probes a day cost nothing.
+        probe_most_s: longest wait; it doubles from probe to probe. 3,600: a probe takes 2 to 15 s of the capacity,
+            one an hour at most 0.4 %, and an hour without a good draft about a third of it. The wait of least cost
+            is sqrt(2 c D / g) for a probe's price c, drifts of length D and the share g that is lost meanwhile.
         probe_s: length of one probe, at most. 300: bounds within 3 % at 5 % of a busy pod.
         probe_wins: probes in a row that must pay before coming home. 2: one lucky probe is not a cure.
         least_effective: drafts over design effect behind a payoff. 30: below, its bounds are not to be trusted.
@@ -33,7 +35,7 @@ class FallbackSettings:
     dwell_s: float = 900.0
     flips_per_day: int = 4
     probe_first_s: float = 600.0
-    probe_most_s: float = 21_600.0
+    probe_most_s: float = 3_600.0
     probe_s: float = 300.0
     probe_wins: int = 2
     least_effective: float = 30.0

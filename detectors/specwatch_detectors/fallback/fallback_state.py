@@ -25,6 +25,9 @@ class FallbackState:
         wins: probes in a row that paid.
         revision: version of target and draft that was seen last.
         last: time of the last round, or None.
+        left: lower bound of the home level's speed-up when it was left; 0 at home or if it was not left by choice.
+        doubted: level whose estimate turned out wrong, or None.
+        doubted_at: when, seconds.
     """
 
     level: Level
@@ -38,10 +41,14 @@ class FallbackState:
     wins: int = 0
     revision: str = ""
     last: float | None = None
+    left: float = 0.0
+    doubted: Level | None = None
+    doubted_at: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """As JSON; `from_json` reads it."""
-        return {**asdict(self), "level": self.level.value, "flips": list(self.flips)}
+        doubted = None if self.doubted is None else self.doubted.value
+        return {**asdict(self), "level": self.level.value, "flips": list(self.flips), "doubted": doubted}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> FallbackState:
@@ -52,6 +59,8 @@ class FallbackState:
         """
         try:
             values = {**body, "level": Level(body["level"]), "flips": tuple(float(at) for at in body["flips"])}
+            if body.get("doubted") is not None:
+                values["doubted"] = Level(body["doubted"])
             return cls(**values)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a state of the fallback policy: {error}") from error

@@ -3,7 +3,9 @@
 Leave a level when, by bounds, another one that the deployment has is better by the margin, and the capacity lost
 so far exceeds what a switch costs (ski rental: never more than twice the cost of knowing the future; Karlin et al.
 1988). On a fallback the drafter gives no signal, so a small share of traffic probes it, at growing intervals, and
-two paying probes bring it home. Whatever is unknown, stale or in motion vetoes; every answer says why.
+two paying probes bring it home. A level that was entered on an estimate and, measured, gives less than home gave is
+left for home at once, and its estimate is not believed for a day. Whatever is unknown, stale or in motion vetoes;
+every answer says why.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from specwatch_detectors.payoff.payoff import Bounds
 DAY_S: Final = 86_400.0
 MOST_STEP_S: Final = 600.0
 """Regret is counted over no more than this between two rounds: what happened in a longer gap is not known."""
+
+MOST_AGE_S: Final = 3600.0
+"""What home gave when it was left says something of now for no longer."""
 
 Outcome = tuple[FallbackState, Decision]
 
@@ -53,8 +58,14 @@ def decide(state: FallbackState, inputs: FallbackInputs, settings: FallbackSetti
         if state.probe_began is not None:
             return end_probe(state, inputs.now, settings, won=False, reason=f"the probe ends: {veto[1]}")
         return state, Decision(Act.STAY, state.level, veto[1], veto[0])
-    if state.probe_began is not None:
-        return _probing(state, inputs, settings)
+    return _going_on(state, inputs, settings) if state.probe_began is None else _probing(state, inputs, settings)
+
+
+def _going_on(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Outcome:
+    """A round without a veto and without a probe under way."""
+    mistaken = _mistaken(state, inputs, settings)
+    if mistaken is not None:
+        return mistaken
     leaving = _leaving(state, inputs, settings)
     if leaving.act is not Act.STAY or state.level is settings.home:
         return _carried_out(state, leaving, inputs, settings)
@@ -78,7 +89,7 @@ def advance(state: FallbackState, inputs: FallbackInputs, settings: FallbackSett
 
 
 def _regret(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> float:
-    here, best = inputs.of(state.level), _best(state.level, inputs, settings)
+    here, best = inputs.of(state.level), _best(state, inputs, settings)
     if state.last is None or here is None or best is None or _stale(inputs, settings):
         return state.regret_s
     lost = 1.0 - here.estimate / best[1].estimate
@@ -87,9 +98,11 @@ def _regret(state: FallbackState, inputs: FallbackInputs, settings: FallbackSett
     return state.regret_s + lost * min(MOST_STEP_S, max(0.0, inputs.now - state.last))
 
 
-def _best(level: Level, inputs: FallbackInputs, settings: FallbackSettings) -> tuple[Level, Bounds] | None:
-    """The best level behind this one whose speed-up is known."""
-    found = [(other, inputs.of(other)) for other in settings.levels if other.depth > level.depth]
+def _best(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> tuple[Level, Bounds] | None:
+    """The best level behind this one whose speed-up is known and not in doubt."""
+    doubted = state.doubted if inputs.now - state.doubted_at < DAY_S else None
+    behind = [other for other in settings.levels if other.depth > state.level.depth and other is not doubted]
+    found = [(other, inputs.of(other)) for other in behind]
     known = [(other, bounds) for other, bounds in found if bounds is not None and bounds.estimate > 0.0]
     return max(known, key=lambda pair: pair[1].estimate, default=None)
 
@@ -123,7 +136,7 @@ def _data_veto(state: FallbackState, inputs: FallbackInputs, settings: FallbackS
 
 def _leaving(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Decision:
     """Whether another level behind this one is better, with what it takes to go there."""
-    here, best = inputs.of(state.level), _best(state.level, inputs, settings)
+    here, best = inputs.of(state.level), _best(state, inputs, settings)
     if here is None or best is None:
         return Decision(Act.STAY, state.level, f"{state.level.words}: there is nothing behind it that is known")
     level, there = best
@@ -143,6 +156,27 @@ def _leaving(state: FallbackState, inputs: FallbackInputs, settings: FallbackSet
         reason = f"{worse}; {state.regret_s:.0f} s of capacity lost, a switch costs {settings.switch_cost_s:.0f} s"
         return Decision(Act.STAY, state.level, reason, Veto.REGRET)
     return Decision(Act.SWITCH, level, f"{worse}; lost so far {state.regret_s:.0f} s of capacity")
+
+
+def _mistaken(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Outcome | None:
+    """Home at once, if the level in force gives less than home gave when it was left, and so does all behind it.
+
+    What home gave is an hour old at most; the least stay is kept, and the last switch of a day may be used, because
+    home is the better place to be latched.
+    """
+    here, behind, waited = inputs.of(state.level), _best(state, inputs, settings), inputs.now - state.since
+    if here is None or state.left <= 0.0 or not settings.dwell_s <= waited <= MOST_AGE_S:
+        return None
+    best = max(here.upper, 0.0 if behind is None else behind[1].estimate)
+    if state.left <= (1.0 + settings.margin) * best or len(state.flips) >= settings.flips_per_day:
+        return None
+    home = settings.home
+    reason = (
+        f"{state.level.words} gives {here}, and {home.words} gave at least {state.left:.2f}x when it was left: the"
+        f" estimate was wrong and is not believed for a day"
+    )
+    entered = _entered(state, settings, home, inputs.now, flip=True)
+    return replace(entered, doubted=state.level, doubted_at=inputs.now), Decision(Act.SWITCH, home, reason)
 
 
 def _probing(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Outcome:
@@ -205,7 +239,9 @@ def _carried_out(
     if len(state.flips) >= settings.flips_per_day:
         reason = f"{decision.reason}; but {len(state.flips)} switches were made in a day"
         return replace(state, latched=True), Decision(Act.LATCH, state.level, reason, Veto.FLIPS)
-    return _entered(state, settings, decision.level, inputs.now, flip=True), decision
+    here = inputs.of(state.level)
+    left = here.lower if here is not None and state.level is settings.home else 0.0
+    return replace(_entered(state, settings, decision.level, inputs.now, flip=True), left=left), decision
 
 
 def _entered(
@@ -222,4 +258,5 @@ def _entered(
         probe_at=now + settings.probe_first_s if away else None,
         probe_wait_s=settings.probe_first_s if away else 0.0,
         wins=0,
+        left=0.0,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from specwatch_exporters.demo.fallback import FallbackNow
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import ModelReport
 from specwatch_exporters.sidecar.watcher import Judgement
@@ -38,6 +39,25 @@ class BatchRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PoolRow:
+    """One pool of the request sidecar; what is unknown is None.
+
+    Attributes:
+        name: of the pool.
+        share: of new requests, 0 to 1.
+        in_flight: requests under way.
+        tokens_per_second: of requests that ended in the window.
+        length: mean acceptance length.
+    """
+
+    name: str
+    share: float
+    in_flight: int
+    tokens_per_second: float | None
+    length: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """One frame.
 
@@ -58,6 +78,8 @@ class Moment:
         waiting: requests waiting per scrape, oldest first.
         classes: acceptance per traffic class, from the request sidecar; empty without one.
         batches: latency per batch size, likewise.
+        pools: of the request sidecar, likewise.
+        fallback: where the controller has the traffic and why, or None without one.
         events: latest last.
         judgement: whether the draft fits its target, or None without detectors.
         trouble: why the engine cannot be read now, or empty.
@@ -79,6 +101,8 @@ class Moment:
     waiting: tuple[float | None, ...] = ()
     classes: tuple[ClassRow, ...] = ()
     batches: tuple[BatchRow, ...] = ()
+    pools: tuple[PoolRow, ...] = ()
+    fallback: FallbackNow | None = None
     events: tuple[Event, ...] = ()
     notices: tuple[Notice, ...] = ()
     judgement: Judgement | None = None

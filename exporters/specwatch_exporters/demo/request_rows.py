@@ -1,4 +1,4 @@
-"""What the request sidecar adds to the live view: acceptance per traffic class, latency per batch size."""
+"""What the request sidecar adds to the live view: acceptance per class, latency per batch size, and its pools."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry
 
-from specwatch_exporters import request_catalog
+from specwatch_exporters import pool_catalog, request_catalog
 from specwatch_exporters.acceptance import Tally, ratio
-from specwatch_exporters.demo.moment import BatchRow, ClassRow
+from specwatch_exporters.demo.moment import BatchRow, ClassRow, PoolRow
 from specwatch_exporters.metric import Metric
 from specwatch_exporters.page import Key
 from specwatch_exporters.request_labels import BATCH_LABELS
@@ -16,6 +16,7 @@ from specwatch_exporters.sidecar.recent import Recent
 
 WINDOW_S = 15.0
 _BY_CLASS = (request_catalog.DRAFTS, request_catalog.DRAFT_TOKENS, request_catalog.ACCEPTED_TOKENS)
+_OF_METHOD = "by method"
 _BY_BATCH = (request_catalog.INTER_TOKEN, request_catalog.TTFT, request_catalog.E2E)
 
 
@@ -29,6 +30,8 @@ class RequestRows:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
         self._recent = Recent(WINDOW_S)
+        self._shares: dict[str, float] = {}
+        self._in_flight: dict[str, int] = {}
 
     def take(self, now: float) -> None:
         """Read the registry at a time, monotonic seconds."""
@@ -39,6 +42,16 @@ class RequestRows:
             for sample in family.samples:
                 if sample.name in by_class:
                     key = Key(sample.name, "", "", sample.labels["traffic_class"])
+                    own = Key(sample.name, _OF_METHOD, "", sample.labels["speculation"])
+                    totals[own] = totals.get(own, 0.0) + sample.value
+                elif sample.name == pool_catalog.OUTPUT_TOKENS.name:
+                    key = Key(sample.name, _OF_METHOD, "", sample.labels["pool"])
+                elif sample.name == pool_catalog.SHARE.name:
+                    self._shares[sample.labels["pool"]] = sample.value
+                    continue
+                elif sample.name == pool_catalog.IN_FLIGHT.name:
+                    self._in_flight[sample.labels["pool"]] = int(sample.value)
+                    continue
                 elif sample.name in by_batch:
                     key = Key(sample.name, "", "", sample.labels["batch"])
                 else:
@@ -50,10 +63,25 @@ class RequestRows:
         """Acceptance per class over the window, by name."""
         increases = self._recent.increases()
         rows = []
-        for name in sorted({key.extra for key in increases if key.metric == request_catalog.DRAFTS.name}):
+        drafts_of = (key for key in increases if key.metric == request_catalog.DRAFTS.name and not key.model)
+        for name in sorted({key.extra for key in drafts_of}):
             drafts, tokens, accepted = (increases.get(Key(metric.name, "", "", name)) for metric in _BY_CLASS)
             own = Tally(drafts=drafts, draft_tokens=tokens, accepted_tokens=accepted)
             rows.append(ClassRow(name, own.acceptance_rate, own.mean_acceptance_length))
+        return tuple(rows)
+
+    def pools(self) -> tuple[PoolRow, ...]:
+        """The pools, in order; their names are their methods."""
+        increases, span = self._recent.increases(), self._recent.span_s()
+        rows = []
+        for name, share in self._shares.items():
+            drafts, tokens, accepted = (
+                increases.get(Key(metric.name, _OF_METHOD, "", name)) for metric in _BY_CLASS
+            )
+            made = increases.get(Key(pool_catalog.OUTPUT_TOKENS.name, _OF_METHOD, "", name))
+            rate = made / span if made is not None and span > 0.0 else None
+            length = Tally(drafts=drafts, draft_tokens=tokens, accepted_tokens=accepted).mean_acceptance_length
+            rows.append(PoolRow(name, share, self._in_flight.get(name, 0), rate, length))
         return tuple(rows)
 
     def batches(self) -> tuple[BatchRow, ...]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from threading import Event as Flag
 
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 from rich.live import Live
 
+from specwatch_exporters.demo.fallback import FallbackKit, FallbackPart, FallbackScene, WithTraffic
 from specwatch_exporters.demo.moment import Moment
 from specwatch_exporters.demo.request_rows import RequestRows
+from specwatch_exporters.demo.scenario import FALLBACK
 from specwatch_exporters.demo.scenario import SETTINGS as SIMULATED
 from specwatch_exporters.demo.stage import Stage
 from specwatch_exporters.demo.view import draw, line
@@ -34,6 +37,8 @@ def run_demo(
     seconds: float | None = None,
     console: Console | None = None,
     judges: Judges | None = None,
+    fallback: FallbackKit | None = None,
+    log: Path | None = None,
 ) -> None:
     """Watch an engine live.
 
@@ -42,6 +47,8 @@ def run_demo(
         seconds: length; None is `SECONDS` for the replay engine, and until Ctrl-C for a real one.
         console: where to draw.
         judges: makes what judges the draft; None judges nothing.
+        fallback: makes what moves the simulated engines' traffic; None moves nothing.
+        log: where its audit log is kept; None throws it away.
 
     Raises:
         SettingsError: the address cannot be used.
@@ -58,14 +65,43 @@ def run_demo(
         times = {"interval": "1s", "timeout": "1s"}
         settings = load({"engine": address, "listen": "127.0.0.1:0", **times, **declared}, environ={})
         registry = None if stage is None else stage.registry
-        watcher = None if judges is None else judges(registry)
+        watcher = None if judges is None else WithTraffic(judges(registry))
         sidecar = stack.enter_context(Sidecar(settings, watcher=watcher))
+        part = None
+        if stage is not None and fallback is not None:
+            part = _falling_back(stack, fallback, stage, sidecar, log)
+            if watcher is not None:
+                watcher.part = part
         requests = None if registry is None else RequestRows(registry)
         watch = Watch(
-            sidecar, settings.engine.display, simulated=stage is not None, total_s=total, requests=requests
+            sidecar,
+            settings.engine.display,
+            simulated=stage is not None,
+            total_s=total,
+            requests=requests,
+            fallback=part,
         )
         _loop(watch, stage, total, stop, console)
     console.print("Stopped; nothing is left running.")
+
+
+def _falling_back(
+    stack: ExitStack, kit: FallbackKit, stage: Stage, sidecar: Sidecar, log: Path | None
+) -> FallbackPart:
+    """A scrape sidecar beside the second engine, and a controller that reads both."""
+    given = {"engine": stage.fallback_url, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}
+    settings = load({**given, "speculation_method": FALLBACK.method}, environ={})
+    beside = stack.enter_context(Sidecar(settings, watcher=kit.judge()))
+    scene = FallbackScene(
+        model=SIMULATED.model_name,
+        depth=SIMULATED.depth,
+        admin_url=stage.admin_url,
+        token_file=stage.token_file,
+        pools={"draft": SIMULATED.method, "ngram": FALLBACK.method},
+        pages={"draft": sidecar.registry.collect, "ngram": beside.registry.collect},
+        log=log or stage.folder / "fallback.jsonl",
+    )
+    return stack.enter_context(kit.at_work(scene))
 
 
 def _loop(watch: Watch, stage: Stage | None, total: float | None, stop: Flag, console: Console) -> None:

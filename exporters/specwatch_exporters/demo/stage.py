@@ -1,4 +1,4 @@
-"""The simulated half of the demonstration: replay engine, request sidecar, traffic, the acts of the scenario."""
+"""The simulated half of the demonstration: two engines, a request sidecar, traffic, the acts of the scenario."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
 from prometheus_client import CollectorRegistry
 
 from specwatch_exporters.demo.moment import Event
-from specwatch_exporters.demo.scenario import ACTS, RATE, SETTINGS
+from specwatch_exporters.demo.scenario import ACTS, FALLBACK, RATE, SETTINGS
 from specwatch_exporters.demo.traffic import Traffic
 from specwatch_exporters.demo.traffic_plan import Lengths, TrafficPlan
 from specwatch_exporters.proxy.run import RequestSidecar
@@ -21,7 +24,7 @@ from specwatch_exporters.replay.thread import ReplayThread
 
 
 class Stage:
-    """A replay engine under load through a request sidecar; a context manager that leaves nothing running.
+    """A drafter's and an n-gram engine as pools of a request sidecar under load; nothing is left running.
 
     Args:
         total_s: length of the demonstration; acts happen at shares of it.
@@ -30,6 +33,8 @@ class Stage:
     def __init__(self, total_s: float) -> None:
         self._total_s = total_s
         self._engine = ReplayThread(SETTINGS)
+        self._fallback = ReplayThread(FALLBACK)
+        self._folder = TemporaryDirectory(prefix="specwatch-demo-")
         self._proxy: RequestSidecar | None = None
         self._pending = list(ACTS)
         self._traffic: Traffic | None = None
@@ -41,6 +46,26 @@ class Stage:
     def url(self) -> str:
         """The engine's address."""
         return self._engine.url
+
+    @property
+    def fallback_url(self) -> str:
+        """Address of the n-gram engine."""
+        return self._fallback.url
+
+    @property
+    def folder(self) -> Path:
+        """A folder that is gone afterwards."""
+        return Path(self._folder.name)
+
+    @property
+    def token_file(self) -> Path:
+        """Token of those who may set the weights of the pools."""
+        return self.folder / "token"
+
+    @property
+    def admin_url(self) -> str:
+        """Address of the request sidecar's own pages."""
+        return f"http://127.0.0.1:{self._running.admin_port}"
 
     @property
     def engine(self) -> ReplayThread:
@@ -59,9 +84,13 @@ class Stage:
         Raises:
             RuntimeError: before it has started.
         """
+        return self._running.registry
+
+    @property
+    def _running(self) -> RequestSidecar:
         if self._proxy is None:
             raise RuntimeError("the stage has not been entered")
-        return self._proxy.registry
+        return self._proxy
 
     def play(self, elapsed_s: float) -> list[Event]:
         """Apply the acts that are due; returns what happened."""
@@ -74,8 +103,11 @@ class Stage:
 
     def __enter__(self) -> Self:
         self._engine.start()
+        self._fallback.start()
+        self.token_file.write_text(token_hex(16))
         listen = {"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0"}
-        settings = load({"upstream": self.url, "speculation_method": SETTINGS.method, **listen}, environ={})
+        upstream = f"{SETTINGS.method}={self.url} {FALLBACK.method}={self.fallback_url}"
+        settings = load({"upstream": upstream, "admin_token_file": str(self.token_file), **listen}, environ={})
         self._proxy = RequestSidecar(settings)
         self._proxy.start()
         self._thread.start()
@@ -90,11 +122,13 @@ class Stage:
         self._thread.join()
         if self._proxy is not None:
             self._proxy.stop()
+        self._fallback.stop()
         self._engine.stop()
+        self._folder.cleanup()
 
     def _make_load(self) -> None:
         plan = TrafficPlan(
-            url=self.url if self._proxy is None else f"http://127.0.0.1:{self._proxy.port}",
+            url=f"http://127.0.0.1:{self._running.port}",
             rate=RATE,
             prompt=Lengths(256, sigma=0.4),
             output=Lengths(180, sigma=0.4),

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from specwatch_exporters.demo.moment import Moment
+from specwatch_exporters.demo.view_fallback import pools, traffic
 from specwatch_exporters.report import ModelReport, State
 
 UNKNOWN = "\N{EN DASH}"
@@ -35,12 +36,15 @@ _VERDICT_STYLE = {
 
 
 def draw(moment: Moment) -> RenderableType:
-    """A frame, about 37 lines high and readable from 80 columns on."""
+    """A frame, about 42 lines high and readable from 80 columns on."""
     parts: list[RenderableType] = [_heading(moment)]
     if moment.trouble:
         parts.append(Text(f"The engine cannot be read: {moment.trouble}", style="bold yellow"))
     if moment.report is not None:
-        parts += [_acceptance(moment, moment.report), *_verdict(moment), _load(moment, moment.report)]
+        parts += [_acceptance(moment, moment.report), *_verdict(moment)]
+        if moment.fallback is not None:
+            parts += [*traffic(moment.fallback), pools(moment.pools)]
+        parts.append(_load(moment, moment.report))
         if moment.classes or moment.batches:
             parts.append(_requests(moment))
         parts.append(_history(moment))
@@ -57,6 +61,7 @@ def line(moment: Moment) -> str:
         return f"{moment.elapsed_s:5.0f}s  {moment.trouble or 'waiting for two scrapes'}"
     positions = " ".join(_percent(value) for value in report.tally.per_position) or UNKNOWN
     verdict = "" if moment.judgement is None else f"draft {moment.judgement.state}  "
+    verdict += "" if moment.fallback is None else f"traffic {moment.fallback.shares_text}  "
     return (
         f"{moment.elapsed_s:5.0f}s  {report.state.value:7}  {verdict}"
         f"acceptance {_percent(report.acceptance_rate)}  "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from specwatch_exporters import catalog, derived
 from specwatch_exporters.counts import Counts
+from specwatch_exporters.demo.fallback import FallbackPart
 from specwatch_exporters.demo.moment import Event, Moment
 from specwatch_exporters.demo.request_rows import RequestRows
 from specwatch_exporters.page import Key
@@ -31,6 +32,7 @@ class Watch:
         simulated: True for the replay engine.
         total_s: planned length, or None.
         requests: what the request sidecar sees, or None without one.
+        fallback: what moves the traffic, or None.
         clock: monotonic seconds.
     """
 
@@ -42,6 +44,7 @@ class Watch:
         simulated: bool,
         total_s: float | None,
         requests: RequestRows | None = None,
+        fallback: FallbackPart | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sidecar = sidecar
@@ -49,6 +52,7 @@ class Watch:
         self._simulated = simulated
         self._total_s = total_s
         self._requests = requests
+        self._fallback = fallback
         self._clock = clock
         self._began = clock()
         self._recent = Recent(WINDOW_S)
@@ -71,6 +75,9 @@ class Watch:
         """The present moment."""
         snapshot = self._sidecar.scraper.snapshot()
         view = snapshot.engine
+        judgement = self._judgement()
+        if self._fallback is not None:
+            self.events += [Event(self.elapsed_s, one.text, one.alarming) for one in self._fallback.told()]
         if view is not None and snapshot.last_success != self._seen:
             self._seen = snapshot.last_success
             self._take(snapshot, view)
@@ -97,7 +104,9 @@ class Watch:
             batches=() if self._requests is None else self._requests.batches(),
             events=tuple(self.events),
             notices=snapshot.notices,
-            judgement=self._judgement(),
+            pools=() if self._requests is None else self._requests.pools(),
+            fallback=None if self._fallback is None else self._fallback.now(),
+            judgement=judgement,
             trouble="" if snapshot.success or not snapshot.cause else snapshot.message,
         )
 

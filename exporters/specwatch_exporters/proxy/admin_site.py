@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry
 
+from specwatch_exporters.proxy.pools_site import PATH, PoolsPage
 from specwatch_exporters.proxy.summary import ClassSummary, summarise
 from specwatch_exporters.sidecar.site import Answer, MetricsSite
 
@@ -25,7 +26,11 @@ _COLUMNS = ("class", "in flight", "oldest waiting", "ended", "not a success", "a
 
 
 def admin_site(
-    registry: CollectorRegistry, upstream: str, version: str, ready: Callable[[], tuple[bool, str]]
+    registry: CollectorRegistry,
+    upstream: str,
+    version: str,
+    ready: Callable[[], tuple[bool, str]],
+    pools: PoolsPage | None = None,
 ) -> MetricsSite:
     """Make the pages.
 
@@ -34,6 +39,7 @@ def admin_site(
         upstream: the engine's address for people, without credentials.
         version: of specwatch.
         ready: whether requests are passed on, and if not, why.
+        pools: shows the pools and sets their weights, where there are several.
     """
 
     def page(_query: str, _accept: str) -> Answer:
@@ -46,7 +52,10 @@ def admin_site(
         return Answer(HTTPStatus.OK, "application/json", json.dumps(body, indent=1).encode() + b"\n")
 
     own = {"/": ("status page", page), "/status.json": ("the status page's content as JSON", status)}
-    return MetricsSite(registry, ready, own)
+    if pools is None:
+        return MetricsSite(registry, ready, own)
+    own[PATH] = ("pools, their weights and figures; PUT sets the weights", pools.get)
+    return MetricsSite(registry, ready, own, {PATH: pools.put})
 
 
 def _page(classes: Mapping[str, ClassSummary], upstream: str, version: str) -> str:

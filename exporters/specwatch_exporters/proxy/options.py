@@ -11,7 +11,9 @@ from typing import Final
 from specwatch_exporters.sidecar import setting_values
 from specwatch_exporters.sidecar.options import LOG_LEVELS, Option
 
-UPSTREAM_ACCEPTED: Final = "host:port, http://host:port or https://host:port, with a path if the engine has one"
+UPSTREAM_ACCEPTED: Final = (
+    "host:port, http://host:port or https://host:port, with a path if the engine has one; several as NAME=ADDRESS"
+)
 NO_CLASSIFIER, SHIPPED_CLASSIFIER = "off", "shipped"
 _SIZE: Final = re.compile(r"(\d{1,6})(KiB|MiB|GiB)", re.ASCII)
 _UNITS: Final = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -59,7 +61,41 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "ADDRESS",
         str,
         UPSTREAM_ACCEPTED,
-        "The engine that every request goes to; there is no other.",
+        "The engine that every request goes to. Given several times (in the variable with blanks between), each "
+        "is a pool whose name is its method, as in `draft=http://127.0.0.1:8000`; the first gets every request "
+        "until the weights are set.",
+    ),
+    Option(
+        "--pools",
+        "FILE",
+        setting_values.readable_file,
+        "a TOML file of [pool.NAME] tables with url, method and weight",
+        "Pools with their weights, instead of --upstream.",
+        shown_default="none",
+    ),
+    Option(
+        "--pool-state",
+        "FILE",
+        setting_values.writable_file,
+        "a file in a directory that can be written",
+        "Keeps the pools' weights, so that a restarted sidecar goes on with them.",
+        shown_default="none",
+    ),
+    Option(
+        "--admin-token-file",
+        "FILE",
+        setting_values.readable_file,
+        "a file that can be read",
+        "Bearer token of those who may set the pools' weights; read again for every change. Without it nobody may.",
+        shown_default="none",
+    ),
+    Option(
+        "--pool-control",
+        "",
+        setting_values.flag,
+        "true or false",
+        "Take the pools' weights from other machines as well, with the token; otherwise from this one only.",
+        "false",
     ),
     Option(
         "--listen",

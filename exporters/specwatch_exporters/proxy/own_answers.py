@@ -13,7 +13,7 @@ class Refusal(Enum):
     """Why a request cannot be passed on: status and message."""
 
     MALFORMED = (400, "The request is not valid HTTP/1.1.")
-    METHOD = (405, "The sidecar passes requests on to one engine; CONNECT is not served.")
+    METHOD = (405, "The sidecar passes requests on to its engine; CONNECT is not served.")
     BODY_TOO_LARGE = (413, "The body is larger than the sidecar's limit.")
     TARGET_TOO_LONG = (414, "The request target is longer than the sidecar's limit.")
     PIPELINE = (429, "Too many requests wait on this connection.")

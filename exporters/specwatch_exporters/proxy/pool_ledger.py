@@ -12,6 +12,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from specwatch_exporters import pool_catalog
+from specwatch_exporters.metric import Metric
 from specwatch_exporters.proxy.pool_weights import PoolWeights
 from specwatch_exporters.request_metrics import Outcome
 
@@ -91,7 +92,9 @@ class PoolCollector(Collector):
         yield requests
         passed, tokens = _counter(pool_catalog.PASSED_OVER), _counter(pool_catalog.OUTPUT_TOKENS)
         latency = HistogramMetricFamily(
-            pool_catalog.TOKEN_LATENCY.name, pool_catalog.TOKEN_LATENCY.help, labels=pool_catalog.TOKEN_LATENCY.labels
+            pool_catalog.TOKEN_LATENCY.name,
+            pool_catalog.TOKEN_LATENCY.help,
+            labels=pool_catalog.TOKEN_LATENCY.labels,
         )
         for name, own in pools:
             passed.add_metric([name], own.passed_over)
@@ -104,12 +107,12 @@ class PoolCollector(Collector):
         return list(self.collect())
 
 
-def _gauge(row: pool_catalog.Metric, values: Iterable[tuple[str, float]]) -> GaugeMetricFamily:
+def _gauge(row: Metric, values: Iterable[tuple[str, float]]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(row.name, row.help, labels=row.labels)
     for name, value in values:
         family.add_metric([name], value)
     return family
 
 
-def _counter(row: pool_catalog.Metric) -> CounterMetricFamily:
+def _counter(row: Metric) -> CounterMetricFamily:
     return CounterMetricFamily(row.family, row.help, labels=row.labels)

@@ -112,10 +112,11 @@ class PoolWeights:
 
     def _kept(self, kept: Any) -> tuple[tuple[float, ...], str] | None:
         """What the file holds, if it is of these pools."""
-        if not isinstance(kept, Mapping) or set(kept.get("weights", ())) != set(self.names):
+        weights = kept.get("weights") if isinstance(kept, Mapping) else None
+        if not isinstance(weights, Mapping) or set(weights) != set(self.names):
             return None
         try:
-            return self._checked(kept["weights"]), str(kept.get("by", ""))[:MAX_SETTER] or AT_START
+            return self._checked(weights), str(kept.get("by", ""))[:MAX_SETTER] or AT_START
         except WeightsError:
             return None
 

@@ -22,13 +22,14 @@ from specwatch_exporters.proxy.class_rules import RulesError, promised_classes
 from specwatch_exporters.proxy.descriptor_limit import current_client_room
 from specwatch_exporters.proxy.engine_pool import EngineTarget
 from specwatch_exporters.proxy.event_loop import new_event_loop
-from specwatch_exporters.proxy.http_head import Route
 from specwatch_exporters.proxy.in_flight import InFlight
 from specwatch_exporters.proxy.observer import Observer
+from specwatch_exporters.proxy.pool_set import PoolSet, route_to
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 from specwatch_exporters.proxy.read_later import ReadLater
 from specwatch_exporters.proxy.service import ProxyService
 from specwatch_exporters.proxy.settings import ProxySettings
+from specwatch_exporters.proxy.upstreams import Upstream
 from specwatch_exporters.request_labels import UNKNOWN, RequestLimits, model_label
 from specwatch_exporters.request_metrics import RequestMetrics
 from specwatch_exporters.sidecar.server import RunningServer, bind, serve_site
@@ -36,7 +37,9 @@ from specwatch_exporters.sidecar.settings import SettingsError
 
 
 class RequestSidecar:
-    """One engine's request sidecar: the data path runs in a thread with an event loop of its own.
+    """A request sidecar in front of one engine or of several pools.
+
+    The data path runs in a thread with an event loop of its own.
 
     Args:
         settings: validated settings.
@@ -46,7 +49,8 @@ class RequestSidecar:
     Use as a context manager, or call `start` and `stop`.
 
     Raises:
-        SettingsError: rules and classifier have more classes than there are places.
+        SettingsError: rules and classifier have more classes than there are places, or the file of the pools'
+            weights cannot be read.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class RequestSidecar:
         build = catalog.BUILD_INFO
         Gauge(build.name, build.help, build.labels, registry=self.registry).labels(self._version).set(1)
         self._observer = self._new_observer(limits, clock)
+        self._pools = PoolSet(settings, self.registry, self._tls()) if settings.pools else None
         clients = settings.max_connections or current_client_room()
         self.service = self._new_service(limits._replace(body_bytes=settings.max_body, clients=clients))
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -94,7 +99,8 @@ class RequestSidecar:
         """
         listener = bind(self._settings.listen)
         self._port = int(listener.getsockname()[1])
-        site = admin_site(self.registry, self._settings.upstream.display, self._version, self.ready)
+        page = None if self._pools is None else self._pools.page
+        site = admin_site(self.registry, self._settings.display, self._version, self.ready, page)
         try:
             self._admin = serve_site(self._settings.admin_listen, site)
         except OSError:
@@ -172,18 +178,19 @@ class RequestSidecar:
         )
 
     def _new_service(self, limits: ProxyLimits) -> ProxyService:
-        upstream = self._settings.upstream
-        prefix, authority = upstream.path.rstrip("/").encode(), upstream.authority.encode()
+        settings = self._settings
+        only = Upstream("", settings.upstream, None, 1.0)
+        target = EngineTarget(settings.upstream.host, settings.upstream.port, self._tls())
         return ProxyService(
-            EngineTarget(upstream.host, upstream.port, self._tls()),
+            target if self._pools is None else self._pools.connections,
             self._observer,
             limits,
-            route=Route(prefix, authority, self._settings.rewrite_host),
-            request_usage=self._settings.request_usage,
+            route=route_to(only, rewrite_host=settings.rewrite_host),
+            request_usage=settings.request_usage,
         )
 
     def _tls(self) -> ssl.SSLContext | None:
-        if self._settings.upstream.scheme != "https":
+        if all(endpoint.scheme != "https" for endpoint in self._settings.endpoints):
             return None
         context = ssl.create_default_context(cafile=self._settings.ca_file)
         if self._settings.insecure:

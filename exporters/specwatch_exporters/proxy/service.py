@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 from specwatch_exporters.proxy.api_paths import find_api, takes_stream_options
 from specwatch_exporters.proxy.client_connection import ClientConnection
 from specwatch_exporters.proxy.client_listener import ClientListener
-from specwatch_exporters.proxy.engine_pool import EnginePool, EngineTarget
+from specwatch_exporters.proxy.engine_pool import Applicant, EnginePool, EngineTarget
 from specwatch_exporters.proxy.http_head import RequestHead, Route
 from specwatch_exporters.proxy.leave_watch import LeaveWatch
 from specwatch_exporters.proxy.observer import Observer
@@ -26,11 +27,28 @@ from specwatch_exporters.proxy.witness import GuardedWatch
 LOG: Final = logging.getLogger("specwatch.proxy")
 
 
+class Connections(Protocol):
+    """Connections to one engine, or to several pools."""
+
+    @property
+    def open_count(self) -> int:
+        """Connections, idle and in use, and those being made."""
+
+    def is_own(self, client: Ends | None) -> bool:
+        """Whether a client's connection is the other side of one of them."""
+
+    def request(self, applicant: Applicant) -> None:
+        """Give a connection, now or as soon as it is made."""
+
+    async def close(self) -> None:
+        """Close every connection, wait for those being made."""
+
+
 class ProxyService:
-    """Passes requests on to one engine.
+    """Passes requests on to one engine, or to one of several pools.
 
     Args:
-        target: where the engine is.
+        target: where the engine is, or what makes the connections to several.
         observer: what requests report to.
         limits: see `ProxyLimits`.
         route: how requests name the engine.
@@ -39,7 +57,7 @@ class ProxyService:
 
     def __init__(
         self,
-        target: EngineTarget,
+        target: EngineTarget | Callable[[ProxyLimits, SparseLog], Connections],
         observer: Observer,
         limits: ProxyLimits = ProxyLimits(),  # noqa: B008 - immutable
         *,
@@ -50,7 +68,9 @@ class ProxyService:
         self.route = route
         self.stopping = False
         self._log = SparseLog(LOG, observer.clock)
-        self.pool = EnginePool(target, limits, self._log)
+        self.pool: Connections = (
+            EnginePool(target, limits, self._log) if isinstance(target, EngineTarget) else target(limits, self._log)
+        )
         self.leaves = LeaveWatch()
         self._observer = observer
         self._request_usage = request_usage

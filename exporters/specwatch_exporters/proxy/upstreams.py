@@ -1,12 +1,7 @@
 """Engines that requests go to: one, or several pools with a name, a method of speculation and a weight each.
 
-    [pool.draft]
-    url = "http://127.0.0.1:8000"
-    method = "eagle3"
-    weight = 1
-
-    [pool.ngram]
-    url = "http://127.0.0.1:8001"
+A file of pools is TOML with one table per pool: `[pool.draft]` with `url = "http://127.0.0.1:8000"`, and if wanted
+`method = "eagle3"` (the name, if it is not given) and `weight = 1`.
 """
 
 from __future__ import annotations
@@ -24,6 +19,7 @@ from specwatch_exporters.sidecar.engine_address import EngineAddress
 
 MAX_POOLS: Final = 16
 MAX_WEIGHT: Final = 1_000_000.0
+_EXAMPLE: Final = "ngram=http://127.0.0.1:8001"
 _MAX_FILE: Final = 64 * 1024
 _KEYS: Final = frozenset({"url", "method", "weight"})
 _CREDENTIALS: Final = "credentials belong into the clients' own requests, which carry them through"
@@ -84,11 +80,8 @@ def has_name(text: str) -> bool:
 def _named(text: str, weight: float) -> Upstream:
     name, _, url = text.partition("=")
     if not has_name(text):
-        raise UpstreamError(f"{redact(text)!r} has no name; several upstreams need one each, as in ngram={_EXAMPLE}")
+        raise UpstreamError(f"{redact(text)!r} has no name; several upstreams need one each, as in {_EXAMPLE}")
     return _upstream(name, {"url": url, "weight": weight})
-
-
-_EXAMPLE: Final = "http://127.0.0.1:8001"
 
 
 def load_pools(path: Path) -> tuple[Upstream, ...]:

@@ -12,12 +12,13 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from specwatch_exporters.sidecar.deadline import ByteLimitError, Deadline, DeadlineReader
-from specwatch_exporters.sidecar.site import TEXT, Answer, MetricsSite
+from specwatch_exporters.sidecar.site import CHANGE, TEXT, Answer, Change, Changer, MetricsSite
 
 LOG = logging.getLogger("specwatch.serve")
 HEAD_S = 5.0
 ANSWER_S = 10.0
 HEAD_BYTES = 16_384
+BODY_BYTES = 8_192
 _LINGER_S = 0.5
 _LINGER_BYTES = 65_536
 _COMPRESS_FROM = 1_024
@@ -26,7 +27,7 @@ _GZIP = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,
 
 
 class RequestHandler(BaseHTTPRequestHandler):
-    """Reads a request head within `HEAD_S`, answers within `ANSWER_S`; reads no body.
+    """Reads a request head within `HEAD_S`, answers within `ANSWER_S`; reads a body only to change something.
 
     Args:
         sock: accepted connection; the caller closes it.
@@ -52,11 +53,29 @@ class RequestHandler(BaseHTTPRequestHandler):
         try:
             self.raw_requestline = self.rfile.readline()
             if self.raw_requestline and self.parse_request():
-                self._reply(self._site.answer(self.command, self.path, self.headers.get("Accept", "")))
+                changer = self._site.changer(self.path) if self.command == CHANGE else None
+                if changer is None:
+                    answer = self._site.answer(self.command, self.path, self.headers.get("Accept", ""))
+                else:
+                    answer = self._changed(changer)
+                self._reply(answer)
         except ByteLimitError:
             self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         except OSError as error:
             LOG.debug("a client was dropped: %s %s", type(error).__name__, error)
+
+    def _changed(self, changer: Changer) -> Answer:
+        """Read the body, within the bounds of the head, and hand it on."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or not length.isascii() or "Transfer-Encoding" in self.headers:
+            return Answer(HTTPStatus.LENGTH_REQUIRED, TEXT, b"The body needs a Content-Length.\n")
+        if len(length) > 6 or int(length) > BODY_BYTES:
+            return Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TEXT, b"The body is too large.\n")
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise ConnectionError("the client left within its body")
+        headers = {name.lower(): text for name, text in self.headers.items()}
+        return changer(Change(headers, body, str(self.connection.getpeername()[0])))
 
     def finish(self) -> None:
         """Send what was written, whole, and let the client read it before the connection closes."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from specwatch_exporters.sidecar.status_page import CONTENT_SECURITY_POLICY, ren
 LOG = logging.getLogger("specwatch.serve")
 TEXT = "text/plain; charset=utf-8"
 METHODS = ("GET", "HEAD")
+CHANGE = "PUT"
 _ODD_VERSION = re.compile(r'version\s*=\s*(?!"?\d{1,4}(\.\d{1,4}){0,3}"?\s*([;,]|$))', re.ASCII)
 
 
@@ -43,6 +45,25 @@ Page = Callable[[str, str], Answer]
 """Makes a page, from the query and the Accept header."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A request to change something.
+
+    Attributes:
+        headers: by name in lower case; of one that comes twice the last.
+        body: whole.
+        peer: the client's address.
+    """
+
+    headers: Mapping[str, str]
+    body: bytes
+    peer: str
+
+
+Changer = Callable[[Change], Answer]
+"""Changes something, if whoever asks may."""
+
+
 class MetricsSite:
     """Pages of any sidecar: its own, `/metrics`, `/readyz` and `/healthz`.
 
@@ -53,6 +74,7 @@ class MetricsSite:
         registry: what `/metrics` shows.
         ready: whether the sidecar does its work, and if not, why.
         own: further pages by path, each with a few words on it.
+        changers: what may be changed by PUT, by path.
     """
 
     def __init__(
@@ -60,7 +82,9 @@ class MetricsSite:
         registry: CollectorRegistry,
         ready: Callable[[], tuple[bool, str]],
         own: Mapping[str, tuple[str, Page]],
+        changers: Mapping[str, Changer] = MappingProxyType({}),
     ) -> None:
+        self._changers = dict(changers)
         # Its negotiation is kept, its compression is not: level 9 costs several times the rendering.
         self._metrics_app: Callable[..., list[bytes]] = make_wsgi_app(registry, disable_compression=True)
         self._ready = ready
@@ -71,6 +95,10 @@ class MetricsSite:
             "/readyz": ("200 while the engine is being read, else 503 with the reason", self._readiness),
             "/healthz": ("200 while this process lives", _health),
         }
+
+    def changer(self, target: str) -> Changer | None:
+        """What changes the thing at a target, or None if nothing there can be changed."""
+        return self._changers.get(_split(target)[0])
 
     def answer(self, method: str, target: str, accept: str) -> Answer:
         """Answer a request.

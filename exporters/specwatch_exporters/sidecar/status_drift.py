@@ -33,7 +33,9 @@ def _judgement(one: Judgement, *, named: bool) -> str:
     pill = f'<span class="pill {kind}"><span aria-hidden="true">{glyph}</span> {word}</span>'
     name = f"Draft of {label(one.model, 60)}" if named else "Does the draft fit its target?"
     head = f'<header class="model"><h2>{name}</h2>{pill}</header>'
-    said = "".join(f"<p>{label(_capital(line), 300)}</p>" for line in (*one.remarks[:4], one.payoff) if line)
+    said = "".join(
+        f"<p>{label(_capital(line), 300)}</p>" for line in (*one.remarks[:4], one.payoff, one.traffic) if line
+    )
     return f"<div>{head}<p>{_sentence(one)}</p>{said}{_lines('Evidence', one.details)}{_steps(one)}</div>"
 
 

@@ -50,6 +50,7 @@ class Judgement:
         alarms: alarms so far.
         remarks: what else is wrong now, one sentence each: latency, queue wait.
         payoff: whether speculation pays, in one sentence, or empty.
+        traffic: where a fallback controller has the traffic, in one sentence, or empty.
     """
 
     model: str
@@ -63,6 +64,7 @@ class Judgement:
     alarms: int = 0
     remarks: tuple[str, ...] = ()
     payoff: str = ""
+    traffic: str = ""
 
 
 class Watcher(Protocol):

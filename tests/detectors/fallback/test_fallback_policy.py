@@ -42,6 +42,7 @@ class Life:
     draft: Callable[[float], float]
     ngram: float = 1.2
     rules: FallbackSettings = SETTINGS
+    stated: float | None = None  # what n-gram is said to give until it is in use; the truth if None
     state: FallbackState = field(init=False)
     now: float = 0.0
     decisions: list[tuple[float, Decision]] = field(default_factory=list)
@@ -56,7 +57,8 @@ class Life:
             self.now += ROUND_S
             draft = self.draft(self.now)
             probe = around(draft) if self.state.probe_began is not None else None
-            inputs = told(self.now, draft, self.ngram, probe=probe, **changes)
+            ngram = self.ngram if self.stated is None or self.state.level is Level.NGRAM else self.stated
+            inputs = told(self.now, draft, ngram, probe=probe, **changes)
             here = (
                 draft if self.state.level is Level.DRAFT else self.ngram if self.state.level is Level.NGRAM else 1.0
             )
@@ -73,6 +75,10 @@ class Life:
         """Decisions other than to stay or to go on probing, in order."""
         kept = [d for _, d in self.decisions if d.act not in {Act.STAY, Act.PROBE}]
         return [(d.act, d.level) for d in kept]
+
+    def went(self) -> list[Level]:
+        """Levels that were switched to, in order."""
+        return [d.level for _, d in self.decisions if d.act is Act.SWITCH]
 
 
 def test_a_draft_that_pays_is_left_alone() -> None:
@@ -126,6 +132,42 @@ def test_an_engine_that_adapts_gets_advice() -> None:
     life = Life(lambda _: 0.5).until(7200.0, adapts="K by batch size")
     assert life.decisions[-1][1].act is Act.RECOMMEND
     assert life.decisions[-1][1].level is Level.NGRAM
+
+
+def test_the_way_home_after_days_takes_no_longer_than_the_longest_wait_and_one_more_probe() -> None:
+    """Without it the doubled wait grows with the drift: after three days it was up to six hours."""
+    bad = 72 * 3600.0
+    life = Life(lambda now: 0.9 if 3600.0 <= now < bad else 1.8).until(bad)
+    assert life.acts()[0] == (Act.SWITCH, Level.NGRAM)
+    longest = SETTINGS.probe_most_s + SETTINGS.probe_first_s + 2 * SETTINGS.probe_s
+    life.until(bad + longest)
+    assert life.state.level is Level.DRAFT
+    probing = sum(ROUND_S for _, decision in life.decisions if decision.act in {Act.PROBE, Act.END_PROBE})
+    assert probing < 0.1 * bad
+
+
+def test_an_estimate_that_was_wrong_is_taken_back_and_not_believed_for_a_day() -> None:
+    """As in a mix shift: nothing fits the new traffic, n-gram least of all, and n-gram was only estimated."""
+    life = Life(lambda _: 1.09, ngram=0.79, stated=1.18).until(0.9 * 86_400.0)
+    assert life.went() == [Level.NGRAM, Level.DRAFT]
+    left, back = (at for at, d in life.decisions if d.act is Act.SWITCH)
+    assert back - left == SETTINGS.dwell_s
+    assert life.state.doubted is Level.NGRAM
+    assert "the estimate was wrong" in next(d.reason for at, d in life.decisions if at == back)
+    assert FallbackState.from_json(life.state.as_json()) == life.state
+    life.until(1.5 * 86_400.0)
+    assert life.went() == [Level.NGRAM, Level.DRAFT] * 2
+
+
+def test_in_doubt_of_ngram_a_draft_that_loses_is_left_for_none() -> None:
+    life = Life(lambda now: 1.09 if now < 3 * 3600.0 else 0.7, ngram=0.79, stated=1.18).until(6 * 3600.0)
+    assert life.went() == [Level.NGRAM, Level.DRAFT, Level.OFF]
+
+
+def test_a_right_estimate_and_a_draft_that_gets_worse_still_is_no_mistake() -> None:
+    life = Life(lambda now: 1.05 if now < 3600.0 else 0.9, ngram=1.15, stated=1.18).until(6 * 3600.0)
+    assert life.went() == [Level.NGRAM]
+    assert life.state.doubted is None
 
 
 def test_a_flapping_draft_is_latched_on_the_fallback_and_an_operator_frees_it() -> None:

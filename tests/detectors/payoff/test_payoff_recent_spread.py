@@ -58,7 +58,7 @@ def test_one_step_of_the_draft_changes_little() -> None:
 @pytest.mark.parametrize(
     ("known", "expected"), [(None, PRIOR * SAFETY), (10.0, 10.0), (35_000.0, PRIOR * SAFETY), (1.0, 2.0)]
 )
-def test_before_it_is_known_the_prior_counts_or_a_smaller_long_run_one(known: float | None, expected: float) -> None:
+def test_at_first_a_smaller_long_run_one_or_the_prior_counts(known: float | None, expected: float) -> None:
     spread = RecentSpread(1)
     fed(spread, [Q] * 12, 1000.0, 8.0)
     assert spread.design(known) == expected

@@ -27,6 +27,7 @@ from exporters.raw_server import Visit, raw_server
 from specwatch_exporters.proxy.client_listener import ClientListener
 from specwatch_exporters.proxy.connect_problem import connect_problem
 from specwatch_exporters.proxy.descriptor_limit import client_room
+from specwatch_exporters.proxy.engine_pool import EnginePool
 from specwatch_exporters.proxy.sparse_log import SparseLog
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
@@ -214,8 +215,9 @@ def test_an_upstream_that_leads_back_is_found_by_its_first_request(
 ) -> None:
     """A name that only the resolver knows cannot be told beforehand; port 0 stands for it here."""
     with sidecar_before(f"{host}:1") as running:
-        target = running.service.pool._target
-        running.service.pool._target = target._replace(port=running.port)
+        pool = running.service.pool
+        assert isinstance(pool, EnginePool)
+        pool._target = pool._target._replace(port=running.port)
         answers = [ask(running.port, request(CHAT, b"{}")) for _ in range(3)]
         assert all(answer.startswith(b"HTTP/1.1 508 Loop Detected\r\n") for answer in answers)
         eventually(lambda: running.service.client_count == 0)
@@ -229,7 +231,9 @@ def test_a_client_may_have_the_port_of_a_connection_to_the_engine() -> None:
     with before(serves) as (engine, running), connection(running.port) as first:
         first.sendall(GET)
         assert read_until(first, b"x") == OK
-        (ours,) = running.service.pool._all
+        pool = running.service.pool
+        assert isinstance(pool, EnginePool)
+        (ours,) = pool._all
         assert ours.ends is not None
         assert ours.ends.called == ("127.0.0.1", engine.port)
         same_port = ours.ends._replace(called=("127.0.0.1", running.port))
