@@ -57,9 +57,7 @@ class Pod:
 
 def windows_of(counts: Sequence[Sequence[int]]) -> list[Window]:
     """Rows of drafts, s_1, s_2, s_3 as windows."""
-    return [
-        Window(row[0], tuple(row[1:]), tuple(row[:-1]), sum(row[1:])) if row[0] else NOTHING for row in counts
-    ]
+    return [Window(row[0], tuple(row[1:]), tuple(row[:-1]), sum(row[1:])) if row[0] else NOTHING for row in counts]
 
 
 def calibrate(pod: Pod, days: int, settings: MonitorSettings) -> dict[str, Calibration]:

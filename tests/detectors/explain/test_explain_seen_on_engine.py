@@ -17,9 +17,7 @@ FALL = (0.28, 0.73, 1.06, 1.07)
 
 def counts(q: tuple[float, ...], drafts: float) -> Window:
     p, reached = chain.unconditional(q), chain.reached(q)
-    return Window(
-        drafts, tuple(drafts * one for one in p), tuple(drafts * one for one in reached), drafts * sum(p)
-    )
+    return Window(drafts, tuple(drafts * one for one in p), tuple(drafts * one for one in reached), drafts * sum(p))
 
 
 def fallen(q: tuple[float, ...], drafts: float) -> Comparison:

@@ -93,4 +93,3 @@ def test_a_sidecar_that_cannot_keep_its_classes_does_not_start(tmp_path: Path) -
     settings = load({**flags, "listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0"}, {})
     with pytest.raises(SettingsError, match=r"^--class-rules, --classifier: 13 classes of the rules"):
         RequestSidecar(settings)
-
