@@ -18,6 +18,6 @@ def role_command(config: Annotated[Path, CONFIG]) -> None:
     try:
         typer.echo(roles(known), nl=False)
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed: pip install 'specwatch[kube]'", exit_code=2) from error
+        raise UserError(f"{error.name} is not installed: pip install '.[kube]'", exit_code=2) from error
     except ValueError as error:
         raise UserError(str(error), exit_code=2) from error

@@ -69,7 +69,7 @@ def _loop(config: FallbackConfig, *, acting: bool) -> ControllerLoop:
         )
     except ModuleNotFoundError as error:
         extra = "kube" if error.name == "kubernetes" else "detect"
-        raise UserError(f"{error.name} is not installed: pip install 'specwatch[{extra}]'", exit_code=2) from error
+        raise UserError(f"{error.name} is not installed: pip install '.[{extra}]'", exit_code=2) from error
     except (ActuatorError, ValueError) as error:
         raise UserError(str(error), exit_code=2) from error
     return ControllerLoop(controller, config.interval_s)

@@ -33,7 +33,7 @@ def simulate_command(
     ] = None,
     level_label: Annotated[
         str, typer.Option(metavar="NAME", help="Label of a dump whose value is the level.")
-    ] = "specwatch_level",
+    ] = "pool_level",
     output: Annotated[str, typer.Option("--format", metavar="text|json", help="How to print it.")] = "text",
 ) -> None:
     """Say what the controller would have done, and the capacity that would have saved against doing nothing.
