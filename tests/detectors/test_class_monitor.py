@@ -172,11 +172,11 @@ def test_it_goes_on_from_its_state(factor: float) -> None:
 def test_a_restart_that_cures_every_class_ends_the_common_drift_too() -> None:
     monitor = classes()
     fed(monitor, mix(0.8), 60)
-    assert monitor.drifted
+    assert monitor.state()["drifted"]
     monitor.changed(Change.RESTART)
-    assert monitor.drifted
+    assert monitor.state()["drifted"]
     fed(monitor, mix(), 40, 1000.0)
-    assert not monitor.drifted
+    assert not monitor.state()["drifted"]
     assert monitor.alarms == 1
 
 
@@ -185,5 +185,5 @@ def test_a_restart_that_cures_nothing_leaves_the_common_drift() -> None:
     fed(monitor, mix(0.8), 60)
     monitor.changed(Change.RESTART)
     fed(monitor, mix(0.8), 40, 1000.0)
-    assert monitor.drifted
+    assert monitor.state()["drifted"]
     assert monitor.alarms == 1
