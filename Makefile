@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine test-engine-long bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -32,7 +32,7 @@ demo: $(VENV) ## Show a speculative engine live in the terminal; needs no GPU
 	@$(BIN)/specwatch demo $(ARGS)
 
 test: $(VENV) $(TOOLS) ## Run all tests but those that drive a real vLLM
-	$(BIN)/python -m pytest -n $(JOBS) -m "not engine" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not engine and not engine_long" $(ARGS)
 
 lint: $(VENV) ## Check style, types and the import direction
 	$(BIN)/ruff check
@@ -43,6 +43,10 @@ lint: $(VENV) ## Check style, types and the import direction
 test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU (2.4 GB on first use)
 	$(RUN) tests/engine/setup_vllm.py
 	$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
+
+test-engine-long: $(VENV) $(TOOLS) ## Run the test that drives two real vLLMs for minutes, alone on the machine
+	$(RUN) tests/engine/setup_vllm.py
+	$(BIN)/python -m pytest -n 0 -m engine_long tests/engine $(ARGS)
 
 bench-exporter: $(VENV) ## Measure what the scrape sidecar costs
 	$(RUN) tests/bench_exporter.py $(ARGS)

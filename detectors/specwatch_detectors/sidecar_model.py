@@ -62,6 +62,8 @@ class SidecarModel:
             restored(f"{report.model}, engine", kept.get("engine"), ChangeWatch.restored) or ChangeWatch()
         )
         self._pending: list[Change] = []
+        self._not_before = 0.0
+        """A drift that was found after a change did not begin before it: the evidence began anew."""
         self._recent = RecentWindows(settings.history_chunk_s)
         self._reading: ModelReading | None = None
         self._history: deque[tuple[float, Change]] = deque(maxlen=MAX_EVENTS)
@@ -83,6 +85,8 @@ class SidecarModel:
         for change in self._changes.take(report, interval.version, now, restarted=interval.restarted):
             self._monitor.changed(change)
             self._history.append((before, change))
+            if self._reading is None or self._reading.verdict.state is not DriftState.DRIFTED:
+                self._not_before = before
             self._pending.append(change)
             LOG.info("%s: after %s the draft is tested anew", self.name, change.words)
 
@@ -148,6 +152,7 @@ class SidecarModel:
                     self._recent,
                     self._history,
                     report,
+                    not_before=self._not_before,
                     interval_s=self._settings.budget.interval_s,
                     adaptive=self._changes.adaptive,
                 )

@@ -156,6 +156,7 @@ def _drift_legend() -> str:
         "Harmful: doing nothing loses more than two switches cost, in so many months; another level was better by"
         f" {MARGIN:.0%} or more. To act: from the first such moment to the decision; to return: from the end of the"
         " drift to the decision; medians over the months in which it was harmful. (n of m): left in n of m."
+        " 0 s: it was still away from an earlier one."
     )
 
 

@@ -52,7 +52,7 @@ from specwatch_exporters.sidecar.endpoint import Endpoint
 from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.settings import load as load_sidecar
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.engine_long, pytest.mark.timeout(1500)]
 
 GOOD_SIGMA = 0.02
 CLIENTS = 6
