@@ -44,7 +44,7 @@ test-engine: $(VENV) $(TOOLS) ## Run the tests that drive a real vLLM on the CPU
 	$(RUN) tests/engine/setup_vllm.py
 	$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
 
-test-engine-long: $(VENV) $(TOOLS) ## Run the test that drives two real vLLMs for minutes, alone on the machine
+test-engine-long: $(VENV) $(TOOLS) ## Run the tests that drive real vLLMs for minutes, alone on the machine
 	$(RUN) tests/engine/setup_vllm.py
 	$(BIN)/python -m pytest -n 0 -m engine_long tests/engine $(ARGS)
 

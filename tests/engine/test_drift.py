@@ -30,7 +30,7 @@ from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.settings import load as load_sidecar
 from specwatch_exporters.sidecar.watcher import Judgement
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.engine_long, pytest.mark.timeout(900)]
 
 STALE_SIGMA = 0.15  # accepts about 7 % of the draft tokens
 REPEATS = 1000.0
