@@ -131,7 +131,8 @@ class Traffic:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
         except TimeoutError:
-            return False
+            if not self._changed.is_set():
+                return False
         self._changed.clear()
         return True
 
