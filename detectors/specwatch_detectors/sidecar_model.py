@@ -62,6 +62,9 @@ class SidecarModel:
             restored(f"{report.model}, engine", kept.get("engine"), ChangeWatch.restored) or ChangeWatch()
         )
         self._pending: list[Change] = []
+        self._restarted = False
+        self._undated: list[Change] = []
+        """Changes without a draft since: whenever they came, what the next drafts show began with them."""
         self._not_before = 0.0
         """A drift that was found after a change did not begin before it: the evidence began anew."""
         self._recent = RecentWindows(settings.history_chunk_s)
@@ -70,28 +73,36 @@ class SidecarModel:
         self._words: Words | None = None
         self._explained = 0.0
 
-    def look(self, report: ModelReport, interval: Interval, now: float, before: float) -> None:
+    def restarted(self) -> None:
+        """The engine's counters started again; taken up by the next look, once the engine's page has the model."""
+        self._restarted = True
+
+    def look(self, report: ModelReport, interval: Interval, now: float) -> None:
         """Compare the engine with what it was.
 
         Args:
             report: the model as known now.
             interval: the scrape.
             now: its end on the clock of the monitors.
-            before: end of the scrape before it: a change happened after that.
         """
         if not self.reported:
             self._monitor.rebase(now - 1.0)  # kept by a clock that was ahead
         self.reported = now
-        for change in self._changes.take(report, interval.version, now, restarted=interval.restarted):
+        restarted, self._restarted = self._restarted, False
+        for change in self._changes.take(report, interval.version, now, restarted=restarted):
             self._monitor.changed(change)
-            self._history.append((before, change))
-            if self._reading is None or self._reading.verdict.state is not DriftState.DRIFTED:
-                self._not_before = before
+            self._undated.append(change)
             self._pending.append(change)
             LOG.info("%s: after %s the draft is tested anew", self.name, change.words)
 
     def judge(
-        self, report: ModelReport, interval: Interval, now: float, total: Window, classes: Mapping[str, Window]
+        self,
+        report: ModelReport,
+        interval: Interval,
+        now: float,
+        before: float,
+        total: Window,
+        classes: Mapping[str, Window],
     ) -> None:
         """Take the counts of a scrape in.
 
@@ -99,19 +110,29 @@ class SidecarModel:
             report: the model as known now.
             interval: the scrape.
             now: its end on the clock of the monitors.
+            before: end of the scrape before it, on the same clock.
             total: all of the model's drafts in it.
             classes: the part of them that has a class, by class.
         """
         changes, self._pending = self._pending, []
         # What requests reported in the interval of a change is mostly of the time before.
         own = {} if changes else classes
+        if total.drafts > 0.0:
+            self._date(before)
         self._recent.add(now, total, own, cut=bool(changes))
-        before, self._reading = self._reading, self._monitor.update(total, now, own)
+        last, self._reading = self._reading, self._monitor.update(total, now, own)
         verdict = self._reading.verdict
         self._explain(self._reading, report, now)
         self._payoff.take(report, interval, total, verdict.design, changed=bool(changes))
         self._latency.take(report, interval, now, verdict, changes)
-        self._tell(before, self._reading)
+        self._tell(last, self._reading)
+
+    def _date(self, at: float) -> None:
+        """Give the changes since the last drafts a time: drafts of the changed engine began after it."""
+        changes, self._undated = self._undated, []
+        self._history.extend((at, change) for change in changes)
+        if changes and (self._reading is None or self._reading.verdict.state is not DriftState.DRIFTED):
+            self._not_before = at
 
     def present(self, at: float, now: float) -> Present:
         """What is known at a time.

@@ -22,7 +22,7 @@ from specwatch_detectors.signal_families import families as signal_families
 from specwatch_detectors.state_store import StateStore
 from specwatch_detectors.window import NOTHING, Window
 from specwatch_detectors.windows_of_counts import judgeable, model_windows
-from specwatch_exporters.report import ModelReport
+from specwatch_exporters.report import NO_DEFINITION, ModelReport
 from specwatch_exporters.sidecar.watcher import Interval, Judgement
 
 LOG = logging.getLogger("specwatch.drift")
@@ -79,7 +79,10 @@ class SidecarWatch:
 
     def _take(self, interval: Interval, classes: _Classes) -> None:
         now = self._time(interval)
-        judged = [report for report in interval.reports if judgeable(report.definition)][:MAX_MODELS]
+        if interval.restarted:
+            for model in self._models.values():
+                model.restarted()
+        judged = [report for report in interval.reports if self._is_judged(report)][:MAX_MODELS]
         for report in judged:
             own = classes.get(report.model, {}) if len(judged) > 1 else _all(classes)
             try:
@@ -93,12 +96,17 @@ class SidecarWatch:
             self._saved = now
             self._save()
 
+    def _is_judged(self, report: ModelReport) -> bool:
+        """A model that is known stays judged while nothing tells what it counts: just up again, or switched off."""
+        return judgeable(report.definition) or (report.definition == NO_DEFINITION and report.model in self._models)
+
     def _judge(self, report: ModelReport, interval: Interval, now: float, classes: Mapping[str, Window]) -> None:
         model = self._model(report)
-        model.look(report, interval, now, self._scraped or now)
+        model.look(report, interval, now)
         if interval.increases:
             counts = {key: value for key, value in interval.increases.items() if key.model == report.model}
-            model.judge(report, interval, now, model_windows(counts).get(report.model, NOTHING), classes)
+            total = model_windows(counts).get(report.model, NOTHING)
+            model.judge(report, interval, now, self._scraped or now, total, classes)
 
     def _time(self, interval: Interval) -> float:
         """Wall time that never runs backwards: monotonic steps on top of the wall time at the start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from specwatch_exporters.acceptance import Tally
 from specwatch_exporters.bench_run import BenchRun
@@ -123,6 +123,10 @@ class Comparison:
             "factor": _one_or_both(self.factor),
             "worse": self.worse,
         }
+
+
+NO_DEFINITION: Final = "none"
+"""Definition of a model whose page does not tell, or not yet, what it counts as a draft."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from specwatch_exporters.engines.vllm_v0 import EMITTED
 from specwatch_exporters.engines.vllm_v1 import PREFIX_HITS, PREFIX_QUERIES
 from specwatch_exporters.histogram import summarise
 from specwatch_exporters.page import Declared, Key, Page, Reported
-from specwatch_exporters.report import Fact, Latency, ModelReport, State
+from specwatch_exporters.report import NO_DEFINITION, Fact, Latency, ModelReport, State
 from specwatch_exporters.tallying import checked, tally
 
 # Histogram to its name in reports.
@@ -96,7 +96,7 @@ def _build(page: Page, model: str, counts: Counts, gauges: Counts) -> ModelRepor
         state=state,
         engines=len(counts.engines() | gauges.engines()),
         tally=checked(page, model, own) if speculating else Tally(),
-        definition=page.definition if speculating or state is State.IDLE else "none",
+        definition=page.definition if speculating or state is State.IDLE else NO_DEFINITION,
         rate=reported.rate if speculating or state is State.IDLE else None,
         length=_length(own, reported) if speculating or state is State.IDLE else None,
         running=evidence.running,

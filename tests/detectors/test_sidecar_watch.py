@@ -18,6 +18,7 @@ from specwatch_detectors.state_store import FileStore
 from specwatch_detectors.threshold import Budget
 from specwatch_detectors.window import Window
 from specwatch_exporters.acceptance import Tally
+from specwatch_exporters.report import NO_DEFINITION
 from specwatch_exporters.request_metrics import DraftCounts, RequestMetrics
 
 SETTINGS = MonitorSettings(budget=Budget(interval_s=10.0), class_lag_s=20.0)
@@ -88,6 +89,44 @@ def test_a_draft_that_is_worse_after_a_restart_is_named() -> None:
     assert "no longer matches the target after a deploy" in one.cause
     assert one.next_steps
     assert one.since_s == pytest.approx(60.0, abs=11.0)
+
+
+@pytest.mark.parametrize("blind", [0, 1, 4, 200])
+def test_a_restart_is_not_forgotten_while_the_page_does_not_tell_what_it_counts(blind: int) -> None:
+    """A page just after a long restart: requests run, nothing is drafted yet, the state is unknown."""
+    watch = SidecarWatch(SETTINGS, calibrations=calibrations)
+    now = 0.0
+    watch.take(interval(now, first=True))
+    for _ in range(60):
+        now += 10.0
+        watch.take(interval(now, DRAFTS, counts(mixed(0.5)), version="1"))
+    went, now = now, now + 110.0
+    for step in range(blind):
+        now += 10.0
+        watch.take(interval(now, 0.0, (0.0, 0.0, 0.0), report(definition=NO_DEFINITION), restarted=step == 0))
+    for step in range(6):
+        now += 10.0
+        watch.take(interval(now, DRAFTS, counts((0.4, 0.15, 0.06)), restarted=not blind and not step, version="1"))
+    (one,) = watch.judgements(now)
+    assert (one.state, one.alarms) == ("drifted", 1)
+    assert "no longer matches the target after a deploy" in one.cause
+    assert one.since_s == pytest.approx(60.0, abs=11.0) if blind else one.since_s == pytest.approx(now - went)
+
+
+def test_a_model_that_is_missing_from_the_page_after_a_restart_is_tested_anew_once_it_is_back() -> None:
+    watch = SidecarWatch(SETTINGS, calibrations=calibrations)
+    now = 0.0
+    watch.take(interval(now, first=True))
+    for _ in range(60):
+        now += 10.0
+        watch.take(interval(now, DRAFTS, counts(mixed(0.5))))
+    now += 10.0
+    watch.take(interval(now, 0.0, (0.0,), report("another"), restarted=True))
+    for _ in range(6):
+        now += 10.0
+        watch.take(interval(now, DRAFTS, counts((0.4, 0.15, 0.06))))
+    one = next(found for found in watch.judgements(now) if found.model == "m")
+    assert "no longer matches the target after a deploy" in one.cause
 
 
 def test_a_changed_mix_is_named_and_is_no_alarm() -> None:

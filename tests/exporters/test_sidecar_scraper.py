@@ -13,6 +13,7 @@ from specwatch_exporters.sidecar.collector import SidecarCollector
 from specwatch_exporters.sidecar.declaration import Declaration
 from specwatch_exporters.sidecar.fetch import Fetched
 from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
+from specwatch_exporters.sidecar.recent import WINDOW_S, window_of
 from specwatch_exporters.sidecar.scraper import Scraper
 from specwatch_exporters.sidecar.version_probe import EngineFacts
 
@@ -23,13 +24,17 @@ STALE_S = 15.0
 class Bench:
     """A sidecar with a scripted engine and a hand-wound clock."""
 
-    def __init__(self, declaration: Declaration | None = None) -> None:
+    def __init__(self, declaration: Declaration | None = None, window_s: float = WINDOW_S) -> None:
         self.now = 1000.0
         self.answer: str | FetchError | Callable[[], str] = ""
         self.probes = 0
         self.framed = True
         self.scraper = Scraper(
-            self._fetch, self._probe, declaration=declaration or Declaration(), clock=lambda: self.now
+            self._fetch,
+            self._probe,
+            declaration=declaration or Declaration(),
+            window_s=window_s,
+            clock=lambda: self.now,
         )
         self.registry = CollectorRegistry()
         self.registry.register(SidecarCollector(self.scraper.snapshot, STALE_S, "0", clock=lambda: self.now))
@@ -82,6 +87,17 @@ def test_counters_start_at_the_engines_own_and_carry_on_over_a_restart() -> None
     assert bench.value(catalog.ACCEPTED_TOKENS, **LABELS) == 165
     assert bench.value(catalog.ENGINE_RESTARTS) == 1
     assert bench.probes == 2
+
+
+@pytest.mark.parametrize("interval", [5.0, 30.0, 60.0, 90.0, 600.0])
+def test_scrapes_far_apart_have_figures_too(interval: float) -> None:
+    bench = Bench(window_s=window_of(interval))
+    ratio = {"model": "m", "definition": "vllm-v1-counters"}
+    for step, late in enumerate((0.0, 0.4, 0.0, 0.7)):
+        drafts = 100 * step
+        bench.scrape(engine(drafts, 3 * drafts, 2 * drafts, 3 * drafts), after=interval + late)
+        if step:
+            assert bench.value(catalog.ACCEPTANCE_RATIO, **ratio) == pytest.approx(2 / 3)
 
 
 def test_figures_of_the_last_minute_need_two_pages_and_are_absent_when_nothing_was_drafted() -> None:

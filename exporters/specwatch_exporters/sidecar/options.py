@@ -104,7 +104,8 @@ OPTIONS: tuple[Option, ...] = (
         "DURATION",
         setting_values.duration,
         f"{_DURATIONS}, from 100ms to 10m",
-        "Time between scrapes.",
+        "Time between scrapes. Figures of the last minute are of the last two and a half intervals where that is "
+        "longer.",
         "5s",
     ),
     Option(

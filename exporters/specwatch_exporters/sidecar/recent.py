@@ -8,6 +8,13 @@ from collections.abc import Mapping
 from specwatch_exporters.page import Key
 
 WINDOW_S = 60.0
+WINDOW_INTERVALS = 2.5
+"""Where scrapes are far apart the window is this many intervals: it must hold two scrapes, late ones too."""
+
+
+def window_of(interval_s: float) -> float:
+    """Span in seconds over which recent figures are counted at a scrape interval in seconds."""
+    return max(WINDOW_S, WINDOW_INTERVALS * interval_s)
 
 
 class Recent:

@@ -14,6 +14,7 @@ from specwatch_exporters import catalog
 from specwatch_exporters.sidecar.collector import SidecarCollector
 from specwatch_exporters.sidecar.declaration import Declaration
 from specwatch_exporters.sidecar.fetch import Fetched, fetch
+from specwatch_exporters.sidecar.recent import window_of
 from specwatch_exporters.sidecar.scraper import Scraper
 from specwatch_exporters.sidecar.server import RunningServer, serve
 from specwatch_exporters.sidecar.settings import SidecarSettings
@@ -53,6 +54,7 @@ class Sidecar:
             engine=settings.engine_kind,
             max_models=settings.max_models,
             watcher=self._watcher,
+            window_s=window_of(settings.interval_s),
             clock=clock,
         )
         self.registry = CollectorRegistry()

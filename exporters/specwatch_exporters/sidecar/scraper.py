@@ -23,7 +23,7 @@ from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.sidecar.declaration import Declaration
 from specwatch_exporters.sidecar.fetch import Fetched
 from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
-from specwatch_exporters.sidecar.recent import Recent
+from specwatch_exporters.sidecar.recent import WINDOW_S, Recent
 from specwatch_exporters.sidecar.snapshot import EngineView, Snapshot
 from specwatch_exporters.sidecar.version_probe import EngineFacts
 from specwatch_exporters.sidecar.watcher import Interval, NoWatcher, Watcher
@@ -58,6 +58,7 @@ class Scraper:
         engine: reader to use instead of recognising the page.
         max_models: models kept per page.
         watcher: judges what was read.
+        window_s: span of the figures of "the last minute", seconds.
         clock: monotonic seconds.
         wall: seconds since the epoch.
     """
@@ -71,6 +72,7 @@ class Scraper:
         engine: str | None = None,
         max_models: int = MAX_MODELS,
         watcher: Watcher | None = None,
+        window_s: float = WINDOW_S,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -83,7 +85,7 @@ class Scraper:
         self._clock = clock
         self._wall = wall
         self._ledger = Ledger()
-        self._recent = Recent()
+        self._recent = Recent(window_s)
         self._history: deque[tuple[float, float | None, float | None]] = deque()
         self._outcomes: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
         self._facts = EngineFacts()
