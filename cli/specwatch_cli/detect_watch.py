@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from specwatch_cli.errors import UserError
+from specwatch_cli.signals import block_signals, wait_for_stop
 from specwatch_exporters.sidecar import setting_values
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ def _run(watcher: Watcher, listen: str, settings: WatchSettings) -> None:
     from specwatch_detectors.watch.watch_site import watch_site  # noqa: PLC0415 - not for --once
     from specwatch_exporters.sidecar.server import serve_site  # noqa: PLC0415 - likewise
 
-    stops = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    block_signals()  # before any thread starts: they inherit the mask
     try:
         server = serve_site(setting_values.listen(listen), watch_site(watcher))
     except OSError as error:
@@ -143,7 +142,7 @@ def _run(watcher: Watcher, listen: str, settings: WatchSettings) -> None:
     stop = threading.Event()
     thread = threading.Thread(target=watcher.run, args=(stop, settings.grid), name="specwatch-watch", daemon=True)
     thread.start()
-    signal.sigwait(stops)
+    wait_for_stop(accept=watcher.accept)
     stop.set()
     thread.join()
     server.close()

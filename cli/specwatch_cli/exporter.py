@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 
 from specwatch_cli.errors import UserError
 from specwatch_cli.flags import flag
+from specwatch_cli.signals import block_signals, wait_for_stop
 from specwatch_exporters.sidecar.options import BY_FLAG
 from specwatch_exporters.sidecar.settings import SettingsError, load, unknown_variables
 
@@ -47,7 +47,8 @@ def run_command(
 ) -> None:
     """Scrape one engine and serve what it means: /metrics, /healthz, /readyz, and a status page at /.
 
-    Every flag has a variable; the flag wins. Stops cleanly on SIGTERM and Ctrl-C.
+    Every flag has a variable; the flag wins. Stops cleanly on SIGTERM and Ctrl-C. SIGUSR1 says that what the engine
+    does now is the new normal: baselines of acceptance and latency are learned again.
     """
     flags = {name: _text(value) for name, value in locals().items() if value is not None}
     try:
@@ -62,8 +63,7 @@ def run_command(
     from specwatch_detectors.sidecar_assembly import sidecar_watch  # noqa: PLC0415 - not needed for --help
     from specwatch_exporters.sidecar.run import Sidecar  # noqa: PLC0415 - starts nothing until it is needed
 
-    stops = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    block_signals()  # before any thread starts: they inherit the mask
     try:
         watch = sidecar_watch(settings)
     except ValueError as error:
@@ -78,7 +78,7 @@ def run_command(
     logging.getLogger("specwatch").info(
         "scraping %s every %gs, serving on port %d", settings.engine.display, settings.interval_s, sidecar.port
     )
-    signal.sigwait(stops)
+    wait_for_stop(accept=None if watch is None else watch.accept)
     sidecar.stop()
     if watch is not None:
         watch.close()

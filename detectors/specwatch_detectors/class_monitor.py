@@ -155,6 +155,14 @@ class ClassMonitor:
         self._clear, self.drifted = None, False
         self._reset()
 
+    def accept(self) -> None:
+        """Somebody says that the present acceptance is the new normal: every class learns again."""
+        for monitor in self.monitors.values():
+            monitor.accept()
+        self._clear, self.drifted, self._retest = None, False, False
+        self._joined = set()
+        self._reset()
+
     def _reset(self) -> None:
         for test in self._tests.values():
             test.reset()

@@ -13,6 +13,7 @@ from typing import Any, Final
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.deploy_test import DeployTest, Verdict
 from specwatch_detectors.drift_bank import Cusum, DriftBank
+from specwatch_detectors.fall import Fall
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState, Reading
 from specwatch_detectors.stream_reading import Knowledge, comparison, judgement
@@ -65,8 +66,7 @@ class DriftMonitor:
         self._deploy_change = Change.DEPLOY
         self._clear: Cusum | None = None
         self._drift_reason = ""
-        self._onset: float | None = None
-        self._fallen = NOTHING
+        self._fall = Fall()
         self._recent = NOTHING
         self._seen: float | None = None
         self._drafted: float | None = None
@@ -82,6 +82,11 @@ class DriftMonitor:
     def drifted(self) -> bool:
         """A drift was found, and nothing since says that it is over; silence does not."""
         return self._clear is not None
+
+    @property
+    def fallen(self) -> Window:
+        """Counts since the evidence of a drop began; nothing while there is none."""
+        return self._fall.counts
 
     def silence(self, now: float) -> float:
         """Seconds since the last drafts; infinite before any."""
@@ -111,11 +116,11 @@ class DriftMonitor:
             return self.reading(now)
         self._spread.update(observation)
         score = self.bank.update(observation)
-        self._mark_onset(observation, before if before is not None else now)
+        self._fall.take(observation, now if before is None else before, quiet=self.bank.quiet)
         if self._deploy is not None:
             self._test_deploy(observation)
-        elif score >= 1.0 and self._fallen.drafts >= self._settings.least_effective * self.bank.design:
-            self._recent = self._fallen  # from the onset on; what came before would make the drop look small
+        elif score >= 1.0 and self._fall.counts.drafts >= self._settings.least_effective * self.bank.design:
+            self._recent = self._fall.counts  # from the onset on; what came before would make the drop look small
             self._alarm(_WHAT.get(self.bank.loudest, "acceptance has dropped"))
         self._learn(observation, score)
         return self.reading(now)
@@ -135,7 +140,7 @@ class DriftMonitor:
         self._clear = None
         self._drift_reason = ""
         self.bank.reset()
-        self._onset, self._fallen = None, NOTHING
+        self._fall.end()
         other = change is Change.METHOD or (change is Change.DEPTH and not self.bank.baseline.q)
         if other or not self.bank.members:
             self._start_anew()
@@ -150,8 +155,8 @@ class DriftMonitor:
 
     def rebase(self, now: float) -> None:
         """Kept times that lie in the future (a clock that was ahead) are moved to now."""
-        self._seen, self._drafted, self._onset = (
-            None if at is None else min(at, now) for at in (self._seen, self._drafted, self._onset)
+        self._seen, self._drafted, self._fall.since = (
+            None if at is None else min(at, now) for at in (self._seen, self._drafted, self._fall.since)
         )
 
     def accept(self) -> None:
@@ -163,15 +168,8 @@ class DriftMonitor:
         self._spread = StreamSpread(self._settings)
         self.bank = self._new_bank(self._learning)
         self._next = self._deploy = self._clear = None
-        self._drift_reason, self._onset, self._fallen = "", None, NOTHING
-
-    def _mark_onset(self, observation: Window, began: float) -> None:
-        if self.bank.quiet:
-            self._onset, self._fallen = None, NOTHING
-            return
-        if self._onset is None:
-            self._onset = began
-        self._fallen += observation
+        self._drift_reason = ""
+        self._fall.end()
 
     def _alarm(self, what: str) -> None:
         self.alarms += 1
@@ -187,7 +185,7 @@ class DriftMonitor:
         self._clear = self._deploy = None
         self._drift_reason = ""
         self.bank.reset()
-        self._onset, self._fallen = None, NOTHING
+        self._fall.end()
 
     def _test_cure(self, observation: Window) -> None:
         """After a restart during a drift: a draft as good as before ends it, a worse one is no second alarm."""
@@ -265,7 +263,7 @@ class DriftMonitor:
             reason,
             score,
             self.alarms,
-            since=self._onset if state in {DriftState.DRIFTED, DriftState.WATCH} else None,
+            since=self._fall.since if state in {DriftState.DRIFTED, DriftState.WATCH} else None,
             length=self._recent.length,
             baseline_length=None if mean is None else 1.0 + mean,
             design=bank.design,
@@ -311,8 +309,8 @@ class DriftMonitor:
             "deploy_change": self._deploy_change,
             "clear": None if self._clear is None else self._clear.state(),
             "drift_reason": self._drift_reason,
-            "onset": self._onset,
-            "fallen": Baseline(self._fallen).as_json(),
+            "onset": self._fall.since,
+            "fallen": Baseline(self._fall.counts).as_json(),
             "recent": Baseline(self._recent).as_json(),
             "seen": self._seen,
             "drafted": self._drafted,
@@ -343,6 +341,6 @@ class DriftMonitor:
         self._drift_reason = str(state["drift_reason"])
         clear = state["clear"]
         self._clear = None if clear is None else self.bank.clear_test(self._settings.clear_threshold, clear)
-        self._onset, self._fallen = state["onset"], Baseline.from_json(state["fallen"]).counts
+        self._fall = Fall(state["onset"], Baseline.from_json(state["fallen"]).counts)
         self._recent = Baseline.from_json(state["recent"]).counts
         self._seen, self._drafted = state["seen"], state["drafted"]

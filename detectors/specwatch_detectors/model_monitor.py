@@ -162,7 +162,7 @@ class ModelMonitor:
         if self.classes.drifted or bad:
             where = f"in {', '.join(bad)}" if bad else "over all classes together, whatever their mix"
             since = min((r.since for r in (total, *classes.values()) if r.since is not None), default=None)
-            about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else total
+            about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else self._since_onset(total)
             reason = f"acceptance has dropped within classes ({where}): {_comparison(about)}"
             verdict = Reading(DriftState.DRIFTED, reason, max(1.0, score or 1.0), since=since)
             return self._judged(verdict, total, classes, mix_shift=False)
@@ -174,6 +174,11 @@ class ModelMonitor:
             verdict = Reading(DriftState.WATCH, reason, score)
             return self._judged(verdict, total, classes, mix_shift=False)
         return self._judged(replace(total, score=score), total, classes, mix_shift=False)
+
+    def _since_onset(self, total: Reading) -> Reading:
+        """The total with the length since its evidence began: classes find a drop before the last hour shows it."""
+        fallen = self.total.fallen.length
+        return total if fallen is None or self.total.drifted else replace(total, length=fallen)
 
     def _without_classes(self, total: Reading) -> Reading:
         """The total's reading; where classes were known and now are not, a drop may be one of the mix."""
@@ -227,6 +232,13 @@ class ModelMonitor:
         self._drifted = self._drifted and change is Change.RESTART
         self.total.changed(change)
         self.classes.changed(change)
+
+    def accept(self) -> None:
+        """Somebody says that the present acceptance is the new normal: total and classes learn again."""
+        self._drifted = False
+        self._mix_evidence, self._mix_proven, self._dropped = 0.0, False, None
+        self.total.accept()
+        self.classes.accept()
 
     def state(self) -> dict[str, Any]:
         """Everything, as JSON."""

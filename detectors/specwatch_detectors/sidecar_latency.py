@@ -93,6 +93,11 @@ class SidecarLatency:
             SignalReading(QUEUE_WAIT, waits.state, waits.reason, waits.score, waits.alarms),
         )
 
+    def accept(self) -> None:
+        """Somebody says that the present latency and waits are as they should be: learn them again."""
+        self._latency.accept()
+        self._wait.accept()
+
     def state(self) -> dict[str, Any]:
         """Both monitors, as JSON."""
         return {INTER_TOKEN: self._latency.state(), QUEUE_WAIT: self._wait.state()}

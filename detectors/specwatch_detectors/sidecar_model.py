@@ -145,6 +145,12 @@ class SidecarModel:
         signals = self._latency.readings(at, reading.verdict)
         return Present(self.name, reading, self._words, self._payoff.known(now), signals)
 
+    def accept(self) -> None:
+        """Somebody says that acceptance, latency and queue wait are as they should be: learn them again."""
+        self._monitor.accept()
+        self._latency.accept()
+        self._words = self._reading = None
+
     def state(self) -> dict[str, Any]:
         """Everything that is kept, as JSON."""
         return {

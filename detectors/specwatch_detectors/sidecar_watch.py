@@ -177,6 +177,14 @@ class SidecarWatch:
                         LOG.exception("%s: internal error in the drift detectors; said once", name)
         return found
 
+    def accept(self) -> None:
+        """Somebody says that what the engine does now is the new normal: all baselines are learned again."""
+        with self._lock:
+            for name, model in sorted(self._models.items()):
+                model.accept()
+                LOG.info("%s: the present acceptance is the new normal, its baselines are learned again", name)
+            self._save()
+
     # Keeping.
 
     def close(self) -> None:

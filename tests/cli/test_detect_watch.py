@@ -239,6 +239,9 @@ def test_it_serves_metrics_logs_the_alarm_and_stops_cleanly(api: Api, tmp_path: 
             until(lambda: "this one stands by" in second.read_text(), second)
             assert "specwatch_drift_state{" not in (get(f"{other}/metrics") or "")
             assert get(f"{other}/readyz") is None
+        process.send_signal(signal.SIGUSR1)
+        until(lambda: "llama: the present acceptance is the new normal" in log.read_text(), log)
+        assert drifted not in (get(f"{url}/metrics") or "")
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE_S) == 0
     text = log.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from detectors.interval_of import interval, report
+from detectors.interval_of import KeptState, interval, report
 from specwatch_detectors import chain
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.class_counts import ClassCounts
@@ -20,6 +20,7 @@ from specwatch_detectors.window import Window
 from specwatch_exporters.acceptance import Tally
 from specwatch_exporters.report import NO_DEFINITION
 from specwatch_exporters.request_metrics import DraftCounts, RequestMetrics
+from specwatch_exporters.sidecar.watcher import Judgement
 
 SETTINGS = MonitorSettings(budget=Budget(interval_s=10.0), class_lag_s=20.0)
 DRAFTS = 6000.0
@@ -222,3 +223,32 @@ def test_a_state_kept_by_a_clock_that_was_ahead_does_not_blind(tmp_path: Path) -
     for step in range(1, 10):
         two.take(interval(10.0 * step, DRAFTS, counts((0.4, 0.15, 0.06))))
     assert two.judgements(90.0)[0].state == "drifted"
+
+
+def test_a_drift_that_somebody_accepts_is_the_new_normal_from_which_the_next_is_judged() -> None:
+    gateway, kept = Gateway(), KeptState()
+    watch = SidecarWatch(
+        SETTINGS, calibrations=calibrations, classes=ClassCounts(gateway.registry.collect), store=kept
+    )
+    now = 0.0
+
+    def run(scrapes: int, factor: float) -> Judgement:
+        nonlocal now
+        for _ in range(scrapes):
+            now += 10.0
+            for name, rates in GOOD.items():
+                gateway.add(name, DRAFTS / 2, tuple(factor * rate for rate in rates))
+            watch.take(interval(now, DRAFTS, counts(tuple(factor * rate for rate in mixed(0.5)))))
+        return watch.judgements(now)[0]
+
+    watch.take(interval(now, first=True))
+    assert run(30, 1.0).state == "ok"
+    assert "acceptance length 2.14, baseline 2.42" in run(1, 0.8).headline
+    assert run(30, 0.8).state == "drifted"
+    watch.accept()
+    assert watch.judgements(now)[0].state == "cannot_tell"
+    assert kept.body is not None
+    assert kept.body["models"]["m"]["drift"]["drifted"] is False
+    assert run(600, 0.8).state == "ok"
+    again = run(60, 0.64)
+    assert (again.state, again.alarms) == ("drifted", 2)

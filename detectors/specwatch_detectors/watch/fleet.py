@@ -143,6 +143,13 @@ class Fleet:
         found = {name: model.reading(now) for name, model in sorted(self.models.items())}
         return {name: reading for name, reading in found.items() if reading is not None}
 
+    def accept(self) -> None:
+        """Somebody says that the present acceptance is the new normal: all baselines are learned again."""
+        for name, model in sorted(self.models.items()):
+            if model.monitor is not None:
+                model.monitor.accept()
+                LOG.info("%s: the present acceptance is the new normal, its baselines are learned again", name)
+
     def state(self) -> dict[str, Any]:
         """Everything but the series, as JSON."""
         return {name: model.state() for name, model in self.models.items()}

@@ -83,6 +83,15 @@ class Watcher(Collector):
         self._states = {key: _shown(whole, name) for key, whole, name in _all(readings)}
         return readings
 
+    def accept(self) -> None:
+        """Somebody says that the present acceptance is the new normal; nothing while somebody else watches."""
+        with self._lock:
+            if self._rounds is None:
+                LOG.warning("nothing is watched here, so nothing is accepted as the new normal")
+                return
+            self._rounds.fleet.accept()
+            self._keep(self._rounds)
+
     def run(self, stop: threading.Event, grid: Grid) -> None:
         """Rounds until it is told to stop: one as soon as each tick is complete, without a pause while behind."""
         while not stop.is_set():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 
 from specwatch_exporters.page import Key
 
@@ -28,30 +29,31 @@ class Recent:
 
     def __init__(self, window_s: float = WINDOW_S) -> None:
         self._window_s = window_s
-        self._points: deque[tuple[float, dict[Key, float]]] = deque()
+        self._points: deque[tuple[float, dict[Key, float], frozenset[tuple[str, str]]]] = deque()
 
     def add(self, now: float, totals: Mapping[Key, float]) -> None:
         """Remember totals at a time, monotonic seconds."""
         if self._points and now - self._points[-1][0] > self._window_s:
             self._points.clear()
-        self._points.append((now, dict(totals)))
+        self._points.append((now, dict(totals), frozenset((key.model, key.engine) for key in totals)))
         while len(self._points) > 1 and self._points[1][0] <= now - self._window_s:
             self._points.popleft()
 
     def increases(self) -> dict[Key, float]:
         """Increases of the newest totals since the oldest; empty before there are two.
 
-        A series that appeared meanwhile counts from zero if its engine was known, and not at all if it was not:
-        a lifetime is not a minute.
+        A model of an engine that appeared meanwhile counts from its first totals on, whose own are its lifetime and
+        not a minute; any other series that appeared meanwhile counts from zero.
         """
         if len(self._points) < 2:
             return {}
-        (_, first), (_, last) = self._points[0], self._points[-1]
-        known = {(key.model, key.engine) for key in first}
+        first: dict[tuple[str, str], Mapping[Key, float]] = {}
+        for _, totals, streams in islice(self._points, len(self._points) - 1):
+            first.update(dict.fromkeys(streams - first.keys(), totals))
         return {
-            key: max(0.0, value - first.get(key, 0.0))
-            for key, value in last.items()
-            if key in first or (key.model, key.engine) in known
+            key: max(0.0, value - first[key.model, key.engine].get(key, 0.0))
+            for key, value in self._points[-1][1].items()
+            if (key.model, key.engine) in first
         }
 
     def span_s(self) -> float:
