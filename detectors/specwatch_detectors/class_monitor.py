@@ -62,8 +62,8 @@ class ClassMonitor:
 
     @property
     def coverage(self) -> float:
-        """Share of the last drafts that belong to a class with a baseline, 0 to 1."""
-        known = sum(self._drafts.get(name, 0.0) for name in self._judging)
+        """Share of the last drafts that belong to a class with a baseline, 0 to 1, tests of a deploy included."""
+        known = sum(self._drafts.get(name, 0.0) for name in self._joined)
         return min(1.0, known / self._total) if self._total > 0.0 else 0.0
 
     def readings(self, now: float) -> dict[str, Reading]:
@@ -174,7 +174,7 @@ class ClassMonitor:
         banks = {
             name: self.monitors[name].bank
             for name in sorted(self._joined)
-            if self.monitors[name].bank.baseline.q and not self.monitors[name].testing_deploy
+            if self.monitors[name].bank.baseline.q  # a class that tests a deploy is judged beside the test
         }
         if banks.keys() == self._judging.keys() and all(banks[name] is self._judging[name] for name in banks):
             return

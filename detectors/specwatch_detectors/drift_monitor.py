@@ -75,7 +75,7 @@ class DriftMonitor:
 
     @property
     def testing_deploy(self) -> bool:
-        """A deploy is being tested; until it is decided nothing else is judged."""
+        """A deploy is being tested; the bank judges beside the test."""
         return self._deploy is not None
 
     @property

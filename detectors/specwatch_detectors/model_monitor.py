@@ -230,6 +230,7 @@ class ModelMonitor:
     def changed(self, change: Change) -> None:
         """The engine changed; a restart alone ends no drift."""
         self._drifted = self._drifted and change is Change.RESTART
+        self._mix_evidence, self._mix_proven, self._dropped = 0.0, False, None  # the classes are asked again
         self.total.changed(change)
         self.classes.changed(change)
 

@@ -26,7 +26,6 @@ def explanation_of(
     changes: Iterable[tuple[float, Change]],
     report: ModelReport,
     *,
-    not_before: float,
     interval_s: float,
     adaptive: bool,
 ) -> Explanation:
@@ -38,12 +37,10 @@ def explanation_of(
         recent: what was drafted and accepted lately.
         changes: events with their times, the clock of the monitor.
         report: the model as the sidecar reads it.
-        not_before: the drift cannot have begun before this, the clock of the monitors.
         interval_s: seconds between scrapes.
         adaptive: the engine changes K by itself.
     """
-    since = reading.verdict.since
-    onset = None if since is None else max(since, not_before)
+    onset = reading.verdict.since
     total, classes = recent.around(onset if onset is not None else 0.0)
     bank = monitor.total.bank
     if total.before.drafts < bank.baseline.counts.drafts and total.before.drafts < bank.design * 100.0:

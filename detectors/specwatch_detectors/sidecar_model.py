@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from specwatch_detectors.change_watch import ChangeWatch
@@ -72,6 +73,9 @@ class SidecarModel:
         self._history: deque[tuple[float, Change]] = deque(maxlen=MAX_EVENTS)
         self._words: Words | None = None
         self._explained = 0.0
+        self._about: tuple[object, ...] = ()
+        """What the words are about; they are not kept for another verdict or over another event."""
+        self._dated = 0
 
     def restarted(self) -> None:
         """The engine's counters started again; taken up by the next look, once the engine's page has the model."""
@@ -120,7 +124,7 @@ class SidecarModel:
         if total.drafts > 0.0:
             self._date(before)
         self._recent.add(now, total, own, cut=bool(changes))
-        last, self._reading = self._reading, self._monitor.update(total, now, own)
+        last, self._reading = self._reading, self._dated_reading(self._monitor.update(total, now, own))
         verdict = self._reading.verdict
         self._explain(self._reading, report, now)
         self._payoff.take(report, interval, total, verdict.design, changed=bool(changes))
@@ -131,6 +135,7 @@ class SidecarModel:
         """Give the changes since the last drafts a time: drafts of the changed engine began after it."""
         changes, self._undated = self._undated, []
         self._history.extend((at, change) for change in changes)
+        self._dated += len(changes)
         if changes and (self._reading is None or self._reading.verdict.state is not DriftState.DRIFTED):
             self._not_before = at
 
@@ -141,9 +146,16 @@ class SidecarModel:
             at: on the clock of the monitors.
             now: the same moment, monotonic seconds as of `Interval.now`.
         """
-        reading = self._monitor.reading(at)
+        reading = self._dated_reading(self._monitor.reading(at))
         signals = self._latency.readings(at, reading.verdict)
         return Present(self.name, reading, self._words, self._payoff.known(now), signals)
+
+    def _dated_reading(self, reading: ModelReading) -> ModelReading:
+        """The reading with the drift's own beginning: the total may have fallen before, by another mix."""
+        since = reading.verdict.since
+        if since is None or since >= self._not_before:
+            return reading
+        return replace(reading, verdict=replace(reading.verdict, since=self._not_before))
 
     def accept(self) -> None:
         """Somebody says that acceptance, latency and queue wait are as they should be: learn them again."""
@@ -165,13 +177,14 @@ class SidecarModel:
             self._words = None
             return
         wait = AGAIN_S if self._words is not None and self._words.cause else UNNAMED_AGAIN_S
-        if self._words is None or now - self._explained >= wait:
+        about = (reading.verdict.state, reading.mix_shift, self._dated)
+        if self._words is None or about != self._about or now - self._explained >= wait:
             from specwatch_detectors.sidecar_explanation import (  # noqa: PLC0415 - 2 MiB that most never need
                 explanation_of,
                 words_of,
             )
 
-            self._explained = now
+            self._explained, self._about = now, about
             self._words = words_of(
                 explanation_of(
                     self._monitor,
@@ -179,7 +192,6 @@ class SidecarModel:
                     self._recent,
                     self._history,
                     report,
-                    not_before=self._not_before,
                     interval_s=self._settings.budget.interval_s,
                     adaptive=self._changes.adaptive,
                 )

@@ -146,12 +146,23 @@ def test_a_change_of_the_engine_tests_every_class_and_forgets_the_evidence() -> 
     assert not monitor.drifted
     assert all(own.testing_deploy for own in monitor.monitors.values())
     monitor.update(mix(1.0, drafts=30), 1e4)
-    assert monitor.coverage == 0.0
-    fed(monitor, mix(), 50, 2e4)
     assert monitor.coverage == pytest.approx(1.0)
+    fed(monitor, mix(), 50, 2e4)
+    assert not any(own.testing_deploy for own in monitor.monitors.values())
     assert not monitor.drifted
     fed(monitor, mix(0.9), 50, 3e4)
     assert monitor.drifted
+
+
+def test_a_bad_deploy_is_seen_in_all_classes_together_before_any_of_them_can_tell() -> None:
+    monitor = classes()
+    monitor.changed(Change.VERSION)
+    for interval in range(200):
+        monitor.update(mix(0.93, drafts=300), 1e4 + STEP * interval)
+        if monitor.drifted:
+            break
+    assert monitor.drifted
+    assert not any(own.drifted for own in monitor.monitors.values())
 
 
 @pytest.mark.parametrize("factor", [0.8, 0.97, 1.0])

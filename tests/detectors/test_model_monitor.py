@@ -211,3 +211,20 @@ def test_duplicate_and_late_intervals_change_nothing(events: list[Any], back: in
 def test_a_state_that_is_none_is_refused(state: Any) -> None:
     with pytest.raises(ValueError, match="not the state of a"):
         model(state)
+
+
+@pytest.mark.parametrize("change", [Change.RESTART, Change.DEPLOY, Change.VERSION])
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_a_restart_during_a_change_of_mix_is_no_drift(change: Change, lag: int) -> None:
+    """After it the classes test their drafts again, and their counts come later than the total's."""
+    monitor = model()
+    fed(monitor, mix(EVEN), 60, 0.0)
+    shifted = mix({"code": 0.05, "chat": 0.95})
+    assert fed(monitor, shifted, 60, 600.0)[-1].mix_shift
+    monitor.changed(change)
+    readings = fed(monitor, {}, 0, 1200.0)
+    for interval in range(120):
+        classes = {} if interval < lag else shifted
+        readings.append(monitor.update(whole(shifted), 1200.0 + STEP * interval, classes))
+    assert states(readings) <= {DriftState.OK, DriftState.WATCH}
+    assert readings[-1].verdict.alarms == 0

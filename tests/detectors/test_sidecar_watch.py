@@ -252,3 +252,31 @@ def test_a_drift_that_somebody_accepts_is_the_new_normal_from_which_the_next_is_
     assert run(600, 0.8).state == "ok"
     again = run(60, 0.64)
     assert (again.state, again.alarms) == ("drifted", 2)
+
+
+def test_the_cause_of_a_change_of_mix_is_not_kept_for_the_drift_that_follows() -> None:
+    gateway = Gateway()
+    watch = SidecarWatch(SETTINGS, calibrations=calibrations, classes=ClassCounts(gateway.registry.collect))
+    now = 0.0
+
+    def scrape(share: float, factor: float = 1.0, *, restarted: bool = False) -> Judgement:
+        nonlocal now
+        now += 10.0
+        rates = {name: tuple(factor * rate for rate in own) for name, own in GOOD.items()}
+        gateway.add("code", DRAFTS * share, rates["code"])
+        gateway.add("chat", DRAFTS * (1 - share), rates["chat"])
+        total = tuple(factor * rate for rate in mixed(share))
+        watch.take(interval(now, DRAFTS, counts(total), restarted=restarted))
+        return watch.judgements(now)[0]
+
+    watch.take(interval(now, first=True))
+    for step in range(60):
+        seen = scrape(0.5 if step < 40 else 0.05)
+    assert seen.cause == "the mix of traffic has changed"
+    for step in range(30):
+        seen = scrape(0.05, 0.5, restarted=step == 0)
+        if seen.state == "drifted":
+            break
+    assert seen.state == "drifted"
+    assert "mix" not in seen.cause
+    assert seen.since_s == pytest.approx(10.0 * (step + 1))

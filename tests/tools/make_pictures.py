@@ -1,7 +1,7 @@
 """Make the documentation's pictures from the running product: `make pictures`.
 
-Plays the demonstration once, records its terminal frame and its status page when the draft has gone stale, and
-takes the pictures with headless Chromium.
+Plays the demonstration once, with its detectors and its fallback as `specwatch demo` does, and takes the pictures
+with headless Chromium.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from specwatch_exporters.demo.request_rows import RequestRows
+from specwatch_deploy.demo_fallback import DemoFallback
+from specwatch_detectors.demo_watch import demo_watch
+from specwatch_exporters.demo.moment import Moment
+from specwatch_exporters.demo.run import run_demo
 from specwatch_exporters.demo.scenario import ACTS
-from specwatch_exporters.demo.stage import Stage
 from specwatch_exporters.demo.view import draw
-from specwatch_exporters.demo.watch import Watch
-from specwatch_exporters.sidecar.run import Sidecar
-from specwatch_exporters.sidecar.settings import load
 from tools.tool_paths import ToolMissingError, find_tool
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-TOTAL_S = 120.0
+SECONDS = 120.0
 SHOT_SHARE = 0.66
+JUDGED_S = 4.0
 COLUMNS = 108
 THEME = TerminalTheme(
     (22, 27, 34),
@@ -90,11 +91,38 @@ def shoot(url: str, width: int, height: int, picture: Path, scale: float = 1.5) 
         raise RuntimeError(f"Chromium took no picture of {url}: {done.stderr.strip()[-300:]}")
 
 
-def terminal_svg(watch: Watch) -> str:
-    """The live view of this moment as SVG with the machine's own fonts."""
+def terminal_svg(moment: Moment) -> str:
+    """The live view of a moment as SVG with the machine's own fonts."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(draw(watch.frame()))
+    console.print(draw(moment))
     return console.export_svg(theme=THEME, code_format=SVG)
+
+
+class Photographer:
+    """Takes the status page while the stale draft is judged, and the terminal once traffic has moved from it."""
+
+    def __init__(self) -> None:
+        self.wanted = {"status-page.png", "demo.png"}
+
+    @contextmanager
+    def frames(self) -> Iterator[Callable[[Moment], None]]:
+        """What the demonstration shows its moments to."""
+        yield self.show
+
+    def show(self, moment: Moment) -> None:
+        """One moment; each picture is taken once."""
+        judged = moment.judgement
+        drifted = judged is not None and judged.state == "drifted" and (judged.since_s or 0.0) >= JUDGED_S
+        if drifted and "status-page.png" in self.wanted:
+            self.wanted.remove("status-page.png")
+            shoot(moment.status_url, 390, 1500, PICTURES / "status-page.png")
+        if moment.elapsed_s >= SECONDS * SHOT_SHARE and "demo.png" in self.wanted:
+            self.wanted.remove("demo.png")
+            with tempfile.TemporaryDirectory() as folder:
+                drawing = Path(folder) / "demo.svg"
+                drawing.write_text(terminal_svg(moment))
+                width, height = re.findall(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', drawing.read_text())[0]
+                shoot(drawing.as_uri(), ceil(float(width)), ceil(float(height)), PICTURES / "demo.png")
 
 
 def main() -> int:
@@ -104,25 +132,12 @@ def main() -> int:
     except ToolMissingError as error:
         print(error, file=sys.stderr)
         return 1
-    with Stage(TOTAL_S) as stage:
-        settings = load(
-            {"engine": stage.url, "listen": "127.0.0.1:0", "interval": "1s", "timeout": "1s"}, environ={}
-        )
-        with Sidecar(settings) as sidecar:
-            requests = RequestRows(stage.registry)
-            watch = Watch(sidecar, settings.engine.display, simulated=True, total_s=TOTAL_S, requests=requests)
-            print(f"playing {TOTAL_S * SHOT_SHARE:.0f} s of the demonstration, {len(ACTS)} acts", flush=True)
-            while watch.elapsed_s < TOTAL_S * SHOT_SHARE:
-                watch.events += stage.play(watch.elapsed_s)
-                watch.frame()
-                time.sleep(0.5)
-            with tempfile.TemporaryDirectory() as folder:
-                drawing = Path(folder) / "demo.svg"
-                drawing.write_text(terminal_svg(watch))
-                width, height = re.findall(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', drawing.read_text())[0]
-                shoot(drawing.as_uri(), ceil(float(width)), ceil(float(height)), PICTURES / "demo.png")
-            shoot(f"http://127.0.0.1:{sidecar.port}/", 390, 1250, PICTURES / "status-page.png")
-    return 0
+    photographer = Photographer()
+    print(f"playing the demonstration, {SECONDS:.0f} s, {len(ACTS)} acts", flush=True)
+    run_demo(None, SECONDS, judges=demo_watch, fallback=DemoFallback(), frames=photographer.frames)
+    for name in sorted(photographer.wanted):
+        print(f"{name} was not taken: its moment did not come", file=sys.stderr)
+    return 1 if photographer.wanted else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 
@@ -27,6 +28,9 @@ from specwatch_exporters.sidecar.watcher import Watcher
 Judges = Callable[[CollectorRegistry | None], Watcher]
 """Makes what judges the draft, from the request sidecar's metrics if there is one."""
 
+Frames = Callable[[], AbstractContextManager[Callable[[Moment], None]]]
+"""Makes what is called with each moment, twice a second, until the end."""
+
 SECONDS = 120.0
 _FRAME_S = 0.5
 _LINE_S = 5.0
@@ -39,6 +43,7 @@ def run_demo(
     judges: Judges | None = None,
     fallback: FallbackKit | None = None,
     log: Path | None = None,
+    frames: Frames | None = None,
 ) -> None:
     """Watch an engine live.
 
@@ -49,6 +54,7 @@ def run_demo(
         judges: makes what judges the draft; None judges nothing.
         fallback: makes what moves the simulated engines' traffic; None moves nothing.
         log: where its audit log is kept; None throws it away.
+        frames: what shows each moment; None redraws a terminal in place, and prints lines elsewhere.
 
     Raises:
         SettingsError: the address cannot be used.
@@ -81,7 +87,8 @@ def run_demo(
             requests=requests,
             fallback=part,
         )
-        _loop(watch, stage, total, stop, console)
+        with (frames or _frames(console))() as show:
+            _loop(watch, stage, total, stop, show)
     console.print("Stopped; nothing is left running.")
 
 
@@ -104,14 +111,18 @@ def _falling_back(
     return stack.enter_context(kit.at_work(scene))
 
 
-def _loop(watch: Watch, stage: Stage | None, total: float | None, stop: Flag, console: Console) -> None:
-    frames = _redrawn(console) if console.is_terminal else _printed(console)
-    with frames as show:
-        while not stop.is_set() and (total is None or watch.elapsed_s < total):
-            if stage is not None:
-                watch.events += stage.play(watch.elapsed_s)
-            show(watch.frame())
-            stop.wait(_FRAME_S)
+def _loop(
+    watch: Watch, stage: Stage | None, total: float | None, stop: Flag, show: Callable[[Moment], None]
+) -> None:
+    while not stop.is_set() and (total is None or watch.elapsed_s < total):
+        if stage is not None:
+            watch.events += stage.play(watch.elapsed_s)
+        show(watch.frame())
+        stop.wait(_FRAME_S)
+
+
+def _frames(console: Console) -> Frames:
+    return partial(_redrawn if console.is_terminal else _printed, console)
 
 
 @contextmanager

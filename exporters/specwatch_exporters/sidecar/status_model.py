@@ -106,7 +106,7 @@ def _acceptance(model: ModelStatus) -> str:
     return (
         '<div class="acceptance"><p class="hero"><span class="big">'
         f"{number(model.report.mean_acceptance_length)}</span><span>mean acceptance length "
-        "\N{GREEK SMALL LETTER TAU}</span></p>"
+        "\N{GREEK SMALL LETTER TAU} over the last minute</span></p>"
         f'<p class="rate"><span>Acceptance rate</span><b>{share(rate)}</b></p>{meter(rate, "Acceptance rate")}'
         f'<dl class="facts">{_facts(model)}</dl></div>'
     )
