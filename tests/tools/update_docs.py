@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from specwatch_alerts.definition import load_definitions
+from specwatch_alerts.finding import CODES as LINT_CODES
 from specwatch_exporters.catalog import CATALOG
 from specwatch_exporters.metric import Source
 from specwatch_exporters.notices import CODES
@@ -18,7 +20,7 @@ from specwatch_exporters.proxy.options import OPTIONS as PROXY_OPTIONS
 from specwatch_exporters.sidecar.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md", "docs/proxy.md")
+FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md", "docs/proxy.md", "docs/alerts.md")
 PART = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
 
 
@@ -46,6 +48,22 @@ def warnings_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def alerts_table() -> str:
+    rows = ["| alert | severity | component | built on | meaning | impact |", "|---|---|---|---|---|---|"]
+    for one in load_definitions():
+        runbook = f"[{one.name}](../alerts/runbooks/{one.name}.md)"
+        origins = ", ".join(origin.value for origin in one.origins)
+        row = (runbook, ", ".join(one.severities), one.component, origins, _cell(one.summary), _cell(one.impact))
+        rows.append(f"| {' | '.join(row)} |")
+    return "\n".join(rows) + "\n"
+
+
+def lint_table() -> str:
+    rows = ["| finding | meaning |", "|---|---|"]
+    rows += [f"| `{code}` | {_cell(text)} |" for code, text in sorted(LINT_CODES.items())]
+    return "\n".join(rows) + "\n"
+
+
 def settings_table(options: Sequence[Option]) -> str:
     rows = ["| flag | variable | default | accepted | what it does |", "|---|---|---|---|---|"]
     for option in options:
@@ -58,6 +76,8 @@ def settings_table(options: Sequence[Option]) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "alerts": alerts_table,
+    "lint": lint_table,
     "metric-names": metric_names,
     "metrics": metrics_table,
     "proxy-settings": partial(settings_table, PROXY_OPTIONS),

@@ -1,0 +1,173 @@
+"""Checks of the lint on selectors: kind of metric, labels, windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from specwatch_alerts.lint_context import LintContext
+from specwatch_alerts.promql_tree import (
+    Aggregate,
+    Binary,
+    Call,
+    LabelMatcher,
+    Node,
+    Selector,
+    Subquery,
+    selectors,
+    walk,
+)
+
+_RATES: Final = frozenset({"rate", "irate", "increase"})
+# Functions to which a counter's own value means something, or which only ask whether it is there.
+_FOR_COUNTERS: Final = _RATES | {
+    "resets",
+    "changes",
+    "absent",
+    "absent_over_time",
+    "present_over_time",
+    "count_over_time",
+    "timestamp",
+}
+_ASKS_PRESENCE: Final = frozenset({"count", "group"})
+_SCRAPES: Final = 4
+
+Said = tuple[str, str]
+
+
+def kinds(tree: Node, context: LintContext) -> Iterator[Said]:
+    """A rate of a gauge, or a counter without one."""
+    for node, above in walk(tree):
+        if not isinstance(node, Selector):
+            continue
+        functions = [one.function for one in above if isinstance(one, Call)]
+        counter = context.is_counter(node.name)
+        if counter is False and _RATES.intersection(functions[-1:]):
+            yield "rate-on-gauge", f"{functions[-1]}() of {node.name}, which is a gauge"
+        if counter and not _FOR_COUNTERS.intersection(functions) and not _only_presence(node, above):
+            yield "counter-without-rate", f"{node.name} is a counter and has no rate or increase"
+
+
+def _only_presence(node: Node, above: tuple[Node, ...]) -> bool:
+    """Whether the value of a series does not matter: counted, or on the right side of `and` and `unless`."""
+    below = node
+    for one in reversed(above):
+        if isinstance(one, Aggregate) and one.operator in _ASKS_PRESENCE:
+            return True
+        if isinstance(one, Binary) and one.operator in {"and", "unless"} and below is one.right:
+            return True
+        if isinstance(one, Binary) and one.operator not in {"and", "or", "unless"}:
+            return False
+        below = one
+    return False
+
+
+def names(tree: Node, context: LintContext) -> Iterator[Said]:
+    """Series of ours that do not exist."""
+    for one in selectors(tree):
+        ours = one.name.startswith(("specwatch_", "specwatch:"))
+        known = context.facts(one.name) is not None or one.name in context.recorded or one.name in context.expected
+        if ours and not known:
+            yield "unknown-metric", f"{one.name} does not exist"
+
+
+def labels(tree: Node, context: LintContext) -> Iterator[Said]:
+    """Labels that the selected series cannot have, in matchers and in `by`."""
+    for node, _ in walk(tree):
+        if isinstance(node, Selector):
+            known = context.labels(node.name)
+            for matcher in node.matchers:
+                if known is not None and matcher.label not in known and not _matches_empty(matcher):
+                    yield "impossible-label", f"{node.name} has no label {matcher.label}"
+                elif matcher.label == "le":
+                    yield from _edge(node, matcher, context)
+        elif isinstance(node, Aggregate) and node.labels and not node.without:
+            below = _labels_below(node.argument, context)
+            for label in node.labels:
+                if below is not None and label not in below:
+                    yield "impossible-label", f"by ({label}): no series below has the label {label}"
+
+
+def windows(tree: Node, context: LintContext) -> Iterator[Said]:
+    """Ranges that hold too few samples; ranges are open on the left since Prometheus 3."""
+    for node, _ in walk(tree):
+        if isinstance(node, Selector) and 0 < node.seconds < _SCRAPES * context.scrape_seconds:
+            least = _SCRAPES * context.scrape_seconds
+            yield "short-window", f"{node.name}[{node.seconds:g}s] is shorter than four scrapes, {least:g}s"
+        if isinstance(node, Subquery) and node.step and node.seconds < _SCRAPES * node.step:
+            yield "short-window", f"a subquery of {node.seconds:g}s in steps of {node.step:g}s has less than four"
+
+
+def _matches_empty(matcher: LabelMatcher) -> bool:
+    """Whether series without the label are selected as well."""
+    match matcher.operator:
+        case "=":
+            return matcher.value == ""
+        case "!=":
+            return matcher.value != ""
+        case "=~":
+            return re.fullmatch(matcher.value, "") is not None
+        case _:
+            return re.fullmatch(matcher.value, "") is None
+
+
+def _edge(node: Selector, matcher: LabelMatcher, context: LintContext) -> Iterator[Said]:
+    known = context.edges(node.name)
+    if matcher.operator == "=" and re.fullmatch(r"\d+(\.0)?", matcher.value):
+        whole = matcher.value.partition(".")[0]
+        yield "version", f'le="{matcher.value}" is spelled 1 or 1.0 by version: write le=~"{whole}(\\\\.0)?"'
+    if known is None or matcher.operator not in {"=", "=~"}:
+        return
+    spelled = {text for edge in known for text in (f"{edge:g}", repr(edge))} | {"+Inf"}
+    fits = (
+        matcher.value in spelled
+        if matcher.operator == "="
+        else any(re.fullmatch(matcher.value, one) for one in spelled)
+    )
+    if not fits:
+        yield "impossible-label", f"{node.name} has no bucket with the edge {matcher.value}"
+
+
+def _labels_below(node: Node, context: LintContext) -> frozenset[str] | None:
+    """Labels that a result can have; None if they cannot be told."""
+    match node:
+        case Selector():
+            found = context.labels(node.name)
+        case Aggregate(without=True):
+            below = _labels_below(node.argument, context)
+            found = None if below is None else below - set(node.labels or ())
+        case Aggregate():
+            found = frozenset(node.labels or ())
+        case Call():
+            found = _of_call(node, context)
+        case Subquery():
+            found = _labels_below(node.argument, context)
+        case Binary():
+            found = _of_binary(node, context)
+        case _:
+            found = frozenset()
+    return found
+
+
+def _of_binary(node: Binary, context: LintContext) -> frozenset[str] | None:
+    sides = [_labels_below(node.left, context), _labels_below(node.right, context)]
+    if node.operator == "or":
+        return None if None in sides else frozenset().union(*(side or () for side in sides))
+    base = sides[0] if sides[0] != frozenset() else sides[1]
+    return None if base is None else base | set(node.brought)
+
+
+def _of_call(node: Call, context: LintContext) -> frozenset[str] | None:
+    if node.function in {"label_replace", "label_join"} and len(node.arguments) > 1:
+        below, new = _labels_below(node.arguments[0], context), node.arguments[1]
+        return None if below is None else below | {getattr(new, "value", "")}
+    if node.function.startswith("absent"):
+        return None
+    found = [_labels_below(one, context) for one in node.arguments]
+    return None if None in found else frozenset().union(*(one or () for one in found))
+
+
+def result_labels(tree: Node, context: LintContext) -> frozenset[str] | None:
+    """Labels of the result of an expression, for a recorded series; None if they cannot be told."""
+    return _labels_below(tree, context)

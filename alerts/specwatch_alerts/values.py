@@ -1,0 +1,143 @@
+"""The values file: every parameter of the rules, with its default, checked against what the default is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from specwatch_alerts.durations import seconds_of
+
+# Tables whose keys are the user's own.
+_FREE: Final = frozenset({"labels", "prometheusrule.labels"})
+_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+# A page needs 14.4 times the budget; with a smaller target that is more than every request.
+_LEAST_TARGET: Final = 0.94
+# The shortest windows are five minutes and hold four scrapes; recorded samples are looked for five minutes back.
+_LONGEST: Final = {"timing.scrape_interval": 75.0, "timing.evaluation_interval": 120.0}
+
+
+class ValuesError(ValueError):
+    """The values cannot be used; the message is one line and names the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Parameters by dotted name, such as `slo.ttft.seconds`."""
+
+    flat: Mapping[str, Any]
+    tables: Mapping[str, Mapping[str, str]]
+
+    def text(self, name: str) -> str:
+        """The parameter as text."""
+        return str(self.flat[name])
+
+    def number(self, name: str) -> float:
+        """The parameter as a number."""
+        return float(self.flat[name])
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The parameter as a list of names."""
+        return tuple(self.flat[name])
+
+    def seconds(self, name: str) -> float:
+        """The parameter, a duration, in seconds."""
+        return seconds_of(self.text(name))
+
+
+def load_values(path: Path | None = None) -> Values:
+    """The shipped values, with those of a file laid over them.
+
+    Raises:
+        ValuesError: the file cannot be read, or a key is unknown or has an impossible value.
+    """
+    shipped = (files("specwatch_alerts") / "values.toml").read_text(encoding="utf-8")
+    own = "" if path is None else _read(path)
+    return parse_values(shipped, own, "the values" if path is None else path.name)
+
+
+def parse_values(shipped: str, own: str, where: str) -> Values:
+    """Lay `own` over `shipped`, both TOML.
+
+    Raises:
+        ValuesError: see `load_values`.
+    """
+    defaults = dict(_flatten(tomllib.loads(shipped)))
+    try:
+        given = dict(_flatten(tomllib.loads(own)))
+    except tomllib.TOMLDecodeError as error:
+        raise ValuesError(f"{where} is not TOML: {error}") from error
+    tables = {name: {**defaults.pop(name, {}), **_labels(where, name, given.pop(name, {}))} for name in _FREE}
+    for name, value in given.items():
+        if name not in defaults:
+            raise ValuesError(f"{where}: unknown key {name}")
+        defaults[name] = _like(where, name, value, defaults[name])
+    for name, value in defaults.items():
+        _check(where, name, value)
+    return Values(defaults, tables)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ValuesError(f"cannot read {path}: {reason}") from error
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict) and name not in _FREE:
+            yield from _flatten(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _labels(where: str, name: str, table: Any) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise ValuesError(f"{where}: {name} must be a table of labels")
+    for key, value in table.items():
+        if not isinstance(value, str) or (name == "labels" and not _LABEL.fullmatch(key)):
+            raise ValuesError(f"{where}: {name}.{key} must be a label's name with a text")
+        if "{{" in value:
+            raise ValuesError(f"{where}: {name}.{key} must be a fixed text; a label that changes makes a new alert")
+    return dict(table)
+
+
+def _like(where: str, name: str, value: Any, default: Any) -> Any:
+    """The value, if it is of the kind of the default."""
+    if isinstance(default, list):
+        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        kind = "a list of names"
+    elif isinstance(default, str):
+        fits, kind = isinstance(value, str), "text"
+    else:
+        fits, kind = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+    if not fits:
+        raise ValuesError(f"{where}: {name} must be {kind}, not {value!r}")
+    return value
+
+
+def _check(where: str, name: str, value: Any) -> None:
+    """Refuse what no rule could work with."""
+    last = name.rpartition(".")[2]
+    if isinstance(value, int | float) and not 0 < value < 1e12:
+        raise ValuesError(f"{where}: {name} is {value:g}; it must be more than 0")
+    if last == "target" and not _LEAST_TARGET <= value < 1:
+        raise ValuesError(f"{where}: {name} is {value:g}; it must be {_LEAST_TARGET:g} or more and less than 1")
+    try:
+        if name in _LONGEST and not 0 < seconds_of(value) <= _LONGEST[name]:
+            raise ValuesError(
+                f"{where}: {name} is {value}; it must be more than 0s and at most {_LONGEST[name]:g}s"
+            )
+        if name in {"scope.namespaces", "scope.models", "draft.expected_models", "scaler.objects"}:
+            re.compile(value)
+    except re.error as error:
+        raise ValuesError(f"{where}: {name} is not a regular expression: {error}") from error
+    except ValueError as error:
+        raise error if isinstance(error, ValuesError) else ValuesError(f"{where}: {name}: {error}") from error

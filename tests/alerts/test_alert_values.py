@@ -1,0 +1,144 @@
+"""The values file: what may be changed, and that anything else is one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specwatch_alerts.durations import seconds_of
+from specwatch_alerts.origin import Origin
+from specwatch_alerts.placeholders import PlaceholderError, fill
+from specwatch_alerts.rule_build import build
+from specwatch_alerts.values import Values, ValuesError, load_values
+
+
+def with_values(folder: Path, text: str) -> Values:
+    file = folder / "mine.toml"
+    file.write_text(text)
+    return load_values(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[slo.ttft\n", "mine.toml is not TOML: "),
+        ("[slo.tfft]\ntarget = 0.9\n", "mine.toml: unknown key slo.tfft.target"),
+        ("colour = 1\n", "mine.toml: unknown key colour"),
+        ("[slo.ttft]\ntarget = '0.99'\n", "mine.toml: slo.ttft.target must be a number, not '0.99'"),
+        ("[slo.ttft]\ntarget = true\n", "mine.toml: slo.ttft.target must be a number, not True"),
+        ("[slo.ttft]\ntarget = 99\n", "mine.toml: slo.ttft.target is 99; it must be 0.94 or more and less than 1"),
+        (
+            "[slo.ttft]\ntarget = 0.9\n",
+            "mine.toml: slo.ttft.target is 0.9; it must be 0.94 or more and less than 1",
+        ),
+        ("[slo.ttft]\nseconds = -1\n", "mine.toml: slo.ttft.seconds is -1; it must be more than 0"),
+        ("[slo.ttft]\nseconds = nan\n", "mine.toml: slo.ttft.seconds is nan; it must be more than 0"),
+        ("[cost]\nbudget_usd = inf\n", "mine.toml: cost.budget_usd is inf; it must be more than 0"),
+        ("[scope]\nmodels = '('\n", "mine.toml: scope.models is not a regular expression: "),
+        ("[scope]\nmodels = 3\n", "mine.toml: scope.models must be text, not 3"),
+        ("[timing]\nscrape_interval = 'often'\n", "mine.toml: timing.scrape_interval: 'often' is not a duration"),
+        (
+            "[timing]\nscrape_interval = '2m'\n",
+            "timing.scrape_interval is 2m; it must be more than 0s and at most 75s",
+        ),
+        ("[timing]\nevaluation_interval = '5m'\n", "timing.evaluation_interval is 5m; it must be more than 0s"),
+        ("[labels]\nburn = '{{ $value }}'\n", "mine.toml: labels.burn must be a fixed text"),
+        ("[labels]\n'a-b' = 'c'\n", "mine.toml: labels.a-b must be a label's name with a text"),
+        ("labels = 3\n", "mine.toml: labels must be a table of labels"),
+        ("[alerts]\ndisabled = 'all'\n", "mine.toml: alerts.disabled must be a list of names, not 'all'"),
+    ],
+)
+def test_a_wrong_value_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValuesError) as raised:
+        with_values(tmp_path, text)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ValuesError, match=r"cannot read .*: No such file or directory"):
+        load_values(tmp_path / "none.toml")
+
+
+def test_an_alert_that_does_not_exist_cannot_be_left_out(tmp_path: Path) -> None:
+    values = with_values(tmp_path, "[alerts]\ndisabled = ['SpecwatchTTFBurn']\n")
+    with pytest.raises(ValuesError, match=r"alerts.disabled: there is no alert SpecwatchTTFBurn"):
+        build(values, Origin.SIDECAR)
+
+
+@pytest.mark.parametrize(
+    ("slo", "seconds", "origin", "engine", "histogram"),
+    [
+        ("ttft", 0.75, Origin.SIDECAR, "vllm", "specwatch_request_time_to_first_token_seconds"),
+        ("ttft", 0.6, Origin.SIDECAR, "vllm", "specwatch_engine_time_to_first_token_seconds"),
+        ("ttft", 2.5, Origin.SIDECAR, "sglang", "specwatch_engine_time_to_first_token_seconds"),
+        ("ttft", 2.5, Origin.SGLANG, "sglang", "sglang:time_to_first_token_seconds"),
+        ("queue_wait", 0.2, Origin.VLLM, "vllm", "vllm:request_queue_time_seconds"),
+        ("token_latency", 0.03, Origin.VLLM, "vllm", "vllm:request_time_per_output_token_seconds"),
+    ],
+)
+def test_a_threshold_beside_the_edges_is_refused_with_the_near_ones(
+    tmp_path: Path, slo: str, seconds: float, origin: Origin, engine: str, histogram: str
+) -> None:
+    values = with_values(tmp_path, f"[slo.{slo}]\nseconds = {seconds}\n")
+    with pytest.raises(ValuesError) as raised:
+        build(values, origin, engine)
+    assert f"slo.{slo}.seconds is {seconds:g}, which is no bucket edge of {histogram}; near ones: " in str(
+        raised.value
+    )
+
+
+@pytest.mark.parametrize(("origin", "engine"), [(Origin.SIDECAR, "vllm"), (Origin.VLLM, "vllm")])
+def test_a_threshold_on_an_edge_is_taken(tmp_path: Path, origin: Origin, engine: str) -> None:
+    text = str(build(with_values(tmp_path, "[slo.ttft]\nseconds = 2.5\n"), origin, engine))
+    assert 'le="2.5"' in text
+
+
+def test_values_reach_the_rules(tmp_path: Path) -> None:
+    own = """
+        [scope]
+        namespaces = 'serving|"odd"'
+        [timing]
+        scrape_interval = "60s"
+        [severities]
+        page = "critical"
+        [labels]
+        team = "inference"
+        [links]
+        dashboard = "https://graphs.example.com/"
+        [alerts]
+        disabled = ["SpecwatchCostOverBudget"]
+        """
+    rules = [rule for group in build(with_values(tmp_path, own), Origin.VLLM)["groups"] for rule in group["rules"]]
+    alerts = [rule for rule in rules if "alert" in rule]
+    assert {rule["labels"]["severity"] for rule in alerts} == {"critical", "ticket"}
+    assert all(rule["labels"]["team"] == "inference" for rule in alerts)
+    assert all(rule["annotations"]["dashboard_url"].startswith("https://graphs.example.com/d/") for rule in alerts)
+    assert "SpecwatchCostOverBudget" not in {rule["alert"] for rule in alerts}
+    assert min(seconds_of(rule["for"]) for rule in alerts) == 120
+    reading = [rule["expr"] for rule in rules if "vllm:" in rule["expr"]]
+    assert all(r'namespace=~"serving|\"odd\""' in expr for expr in reading)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("15s", 15), ("5m", 300), ("1h30m", 5400), ("3d", 259_200), ("500ms", 0.5)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "m", "5 m", "1m1h", "-5m"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        seconds_of(text)
+
+
+def test_an_unknown_placeholder_is_one_line() -> None:
+    with pytest.raises(PlaceholderError, match=r"^A: unknown placeholder @\{slo.tfft\}$"):
+        fill("x > @{slo.tfft}", {"slo.ttft": "1"}, "A")
+
+
+def test_dollars_and_braces_of_prometheus_stay() -> None:
+    text = '{{ $labels.model }} "$1" @ 5 [5m]'
+    assert fill(text, {}, "A") == text
