@@ -44,7 +44,8 @@ def history_command(
         raise UserError(str(error)) from error
     whole = summary(found.entries, found.damaged)
     if whole is None:
-        raise UserError(f"{path} holds no entries")
+        hint = "" if not found.damaged else "; is it an audit log? A configuration is given with --config"
+        raise UserError(f"{path} holds no entries{hint}")
     if output == "json":
         kept = [entry for entry in found.entries if rounds or entry.get("kind") != "round"]
         for entry in kept[-last:]:

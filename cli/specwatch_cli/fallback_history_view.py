@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from specwatch_cli.fallback_status_view import ago
+from specwatch_cli.fallback_status_view import LEGEND, ago
 from specwatch_detectors.fallback.audit_words import Line, Summary
 
 _STYLES = {
@@ -31,8 +31,8 @@ _WORDS = {
     "pays_again": "home after paying probes",
     "new_revision": "home for a new revision",
     "operator": "home by hand",
-    "probe": "probes begun",
-    "probe_end": "probes ended",
+    "probe": "to probe",
+    "probe_end": "back from a probe",
     "undone": "taken back",
 }
 
@@ -62,5 +62,7 @@ def _print_sum(whole: Summary, console: Console) -> None:
     )
     moves = ", ".join(f"{count} {_WORDS.get(cause, cause)}" for cause, count in sorted(whole.moves.items()))
     console.print(f"Movements: {moves or 'none'}.", highlight=False)
+    console.print(LEGEND, style="dim", highlight=False)
     if whole.damaged:
-        console.print(f"{whole.damaged} lines were torn when their writer was killed; nothing was done on them.")
+        was = "line is no entry" if whole.damaged == 1 else "lines are no entries"
+        console.print(f"{whole.damaged} {was}: torn when the writer was killed, and nothing was done on it.")

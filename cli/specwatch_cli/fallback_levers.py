@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final, cast
 
@@ -11,6 +11,7 @@ from specwatch_detectors.fallback.fallback_assembly import LeverFactory
 from specwatch_detectors.fallback.fallback_config import FallbackConfig
 from specwatch_detectors.fallback.leadership import Leadership
 from specwatch_detectors.fallback.level import Level
+from specwatch_detectors.watch.source import Source
 
 _BUILDERS: Final = {
     "local": ("specwatch_deploy.actuators.local", "build"),
@@ -19,20 +20,28 @@ _BUILDERS: Final = {
     "selector": ("specwatch_deploy.actuators.kube_levers", "build_selector"),
     "webhook": ("specwatch_deploy.actuators.webhook", "build"),
 }
-_LEASED: Final = frozenset({"pools", "rollout", "selector"})
-"""Levers that ask before each write whether this controller still leads."""
+_KUBE: Final = frozenset({"pools", "rollout", "selector"})
+"""Levers that ask before each write whether this controller still leads, and read health from series."""
 
 
-def levers(leadership: Leadership | None = None) -> dict[str, LeverFactory]:
+def levers(
+    leadership: Leadership | None = None, config: FallbackConfig | None = None, series: Source | None = None
+) -> dict[str, LeverFactory]:
     """Factories of levers by the kind that a configuration names.
 
     Args:
         leadership: of the controller; None where it is alone.
+        config: whose lever is made; None where nothing watches its traffic.
+        series: gives samples of the traffic.
     """
+    more: dict[str, Any] = {}
     require = getattr(leadership, "require", None)
+    if require is not None:
+        more["before_write"] = require
+    if config is not None and series is not None and config.lever in _KUBE:
+        more["health"] = import_module("specwatch_deploy.actuators.moved_health").health_maker(config, series)
     return {
-        kind: _factory(module, name, require if kind in _LEASED else None)
-        for kind, (module, name) in _BUILDERS.items()
+        kind: _factory(module, name, more if kind in _KUBE else {}) for kind, (module, name) in _BUILDERS.items()
     }
 
 
@@ -56,9 +65,8 @@ def roles(config: FallbackConfig) -> str:
     return cast("str", module.roles(config))
 
 
-def _factory(module: str, name: str, require: Callable[[], None] | None) -> LeverFactory:
+def _factory(module: str, name: str, more: Mapping[str, Any]) -> LeverFactory:
     def build(table: Mapping[str, Any], levels: tuple[Level, ...]) -> Actuator:
-        more = {} if require is None else {"before_write": require}
         return cast("Actuator", getattr(import_module(module), name)(table, levels, **more))
 
     return build

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from specwatch_detectors.fallback.fallback_config import FallbackConfig
 
 LOG = logging.getLogger("specwatch.fallback")
+DEFAULT_LISTEN = ":9480"
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -31,7 +32,7 @@ def run_command(
     listen: Annotated[
         str,
         typer.Option(metavar="ADDRESS", help="Where to serve /metrics, /healthz, /readyz and /status.json."),
-    ] = ":9479",
+    ] = DEFAULT_LISTEN,
     once: Annotated[bool, typer.Option("--once", help="One round, print the status, and end.")] = False,
     log_level: Annotated[str, typer.Option(metavar="LEVEL", help=", ".join(_LEVELS) + ".")] = "info",
 ) -> None:
@@ -41,7 +42,7 @@ def run_command(
     log before anything is done, so that a controller that was killed goes on where it was. Stops cleanly on SIGTERM
     and Ctrl-C; a movement under way is gone on with by the next start.
 
-    Exit status: 0, 1 when the audit log or the address cannot be used, 2 for a wrong configuration.
+    Exit status: 0, 1 when the address (with --once: the audit log) cannot be used, 2 for a wrong configuration.
     """
     if log_level.lower() not in _LEVELS:
         raise UserError(f"--log-level {log_level!r}: it is one of {', '.join(_LEVELS)}", exit_code=2)
@@ -62,8 +63,9 @@ def _loop(config: FallbackConfig, *, acting: bool) -> ControllerLoop:
 
     try:
         leadership = None if config.leader_table is None else leader(config.leader_table)
-        lever = fallback_assembly.make_lever(config, levers(leadership))
-        source = fallback_assembly.make_source(config)
+        series = fallback_assembly.make_series(config)
+        lever = fallback_assembly.make_lever(config, levers(leadership, config, series))
+        source = fallback_assembly.make_source(config, series)
         controller = fallback_assembly.make_controller(
             config, lever, source, time.time, acting=acting, leadership=leadership
         )

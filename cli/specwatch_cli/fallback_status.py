@@ -18,7 +18,7 @@ TIMEOUT_S = 10.0
 def status_command(
     url: Annotated[
         str, typer.Argument(metavar="URL", help="Where `specwatch fallback run` serves.")
-    ] = "http://127.0.0.1:9479",
+    ] = "http://127.0.0.1:9480",
     output: Annotated[str, typer.Option("--format", metavar="table|json", help="How to print it.")] = "table",
 ) -> None:
     """Ask a running controller: level, reason, what would change it, and the next probe.
@@ -33,7 +33,10 @@ def status_command(
         return
     from specwatch_cli.fallback_status_view import print_status  # noqa: PLC0415 - not for json
 
-    print_status(body, time.time())
+    try:
+        print_status(body, time.time())
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{url} gives a status of another version of specwatch: {error!r}") from error
 
 
 def _ask(url: str) -> dict[str, Any]:

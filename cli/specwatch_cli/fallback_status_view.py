@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 UNKNOWN = "unknown"
+LEGEND = "1.20x: tokens per second over those without speculation, with 95 % bounds."
 
 
 def print_status(body: Mapping[str, Any], now: float, console: Console | None = None) -> None:
@@ -25,7 +26,9 @@ def print_status(body: Mapping[str, Any], now: float, console: Console | None = 
     table.add_column(overflow="fold")
     for name, text in _rows(body, now):
         table.add_row(name, text if isinstance(text, Text) else Text(text))
-    (console or Console()).print(table)
+    console = console or Console()
+    console.print(table)
+    console.print(f"\n{LEGEND}", style="dim", highlight=False)
 
 
 def ago(seconds: float) -> str:

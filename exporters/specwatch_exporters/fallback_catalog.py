@@ -72,7 +72,7 @@ SWITCHES_LEFT: Final = _gauge(
 TROUBLE: Final = _gauge(
     "specwatch_fallback_trouble",
     ("model", "kind"),
-    "1 for each thing that fails now. kind: source, lever, health, audit, command, leader, internal.",
+    "1 for each thing that fails now. kind: source, lever, health, audit, command, leader, clock, internal.",
 )
 ROUND_TIME: Final = _gauge(
     "specwatch_fallback_round_timestamp_seconds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -17,9 +18,12 @@ from urllib.request import urlopen
 import pytest
 from typer.testing import CliRunner, Result
 
+from specwatch_cli.detect_watch import watch_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.fallback import app
 from specwatch_cli.fallback_levers import _BUILDERS, levers
+from specwatch_cli.fallback_run import DEFAULT_LISTEN
+from specwatch_cli.fallback_status import status_command
 
 MODEL = "llama"
 
@@ -32,16 +36,21 @@ def specwatch(*arguments: str | Path) -> Result:
 
 
 class Pages(BaseHTTPRequestHandler):
-    """Pages of two sidecars: a draft that loses, and n-gram that gains."""
+    """Pages of two sidecars: a draft that loses, and n-gram that gains; and a status of another version."""
 
     def do_GET(self) -> None:
+        if self.path.startswith("/old"):
+            self._answer(b'{"changes_when": [], "model": "m"}')
+            return
         value = {"/draft": 0.8, "/ngram": 1.2}[self.path]
         bounds = (("lower", 0.99), ("estimate", 1.0), ("upper", 1.01))
         lines = [
             f'specwatch_payoff_speedup_ratio{{model="{MODEL}",batch="8",bound="{bound}"}} {value * factor}'
             for bound, factor in bounds
         ]
-        body = ("\n".join(lines) + "\n").encode()
+        self._answer(("\n".join(lines) + "\n").encode())
+
+    def _answer(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/plain; version=0.0.4")
         self.send_header("Content-Length", str(len(body)))
@@ -177,6 +186,46 @@ def test_another_part_of_specwatch_is_no_controller(config: Path) -> None:
     url = config.read_text().split('draft = "', 1)[1].split('"', 1)[0]
     with pytest.raises(UserError, match="no controller answers"):
         specwatch("status", url.removesuffix("/draft") + "/nothing")
+
+
+TABLES = {
+    "pools": 'kind = "pools"\n',
+    "selector": 'kind = "selector"\nnamespace = 3\n',
+    "rollout": 'kind = "rollout"\nhealth = "x"\n',
+    "local": 'kind = "local"\n',
+    "webhook": 'kind = "webhook"\n',
+    "leader": 'kind = "none"\n[leader]\nnamespace = 3\n',
+}
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_mistake_in_a_levers_table_names_the_table_once(config: Path, table: str) -> None:
+    config.write_text(config.read_text().split("[lever]")[0] + "[lever]\n" + TABLES[table])
+    with pytest.raises(UserError) as error:
+        specwatch("run", "--config", config, "--once")
+    assert str(error.value).count("[") == 1, error.value
+    assert "\n" not in str(error.value)
+
+
+def test_the_controller_and_the_fleet_watch_have_ports_of_their_own() -> None:
+    watched = inspect.signature(watch_command).parameters["listen"].default
+    assert watched != DEFAULT_LISTEN
+    status = inspect.signature(status_command).parameters["url"].default
+    assert status == f"http://127.0.0.1{DEFAULT_LISTEN}"
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    assert f"`{DEFAULT_LISTEN}`" in (docs / "fallback.md").read_text()
+    assert f"`{watched}`" in (docs / "fleet-watch.md").read_text()
+
+
+def test_a_status_of_another_version_is_one_line(config: Path) -> None:
+    url = config.read_text().split('draft = "', 1)[1].split('"', 1)[0]
+    with pytest.raises(UserError, match="another version of specwatch: KeyError"):
+        specwatch("status", url.removesuffix("/draft") + "/old")
+
+
+def test_a_configuration_is_no_audit_log(config: Path) -> None:
+    with pytest.raises(UserError, match="is it an audit log"):
+        specwatch("history", config)
 
 
 def test_a_kubernetes_lever_has_a_role_and_advice_has_none(config: Path) -> None:

@@ -1,8 +1,8 @@
-"""Whether what receives traffic got worse: error rate and p99 against before; who measures them is passed in."""
+"""Whether what receives traffic got worse: error rate and p99 against before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from specwatch_detectors.fallback.actuator import Health
@@ -19,6 +19,7 @@ class HealthChange:
         error_rate_after: the same on the level now.
         p99_before_s: seconds, of the traffic as it was.
         p99_after_s: the same on the level now.
+        unreachable: of the requests, those that did not reach the level at all.
     """
 
     requests: int
@@ -26,10 +27,7 @@ class HealthChange:
     error_rate_after: float | None
     p99_before_s: float | None
     p99_after_s: float | None
-
-
-HealthReader = Callable[[Level], HealthChange | None]
-"""Measures one level; None if it cannot."""
+    unreachable: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,11 @@ def judge(level: Level, change: HealthChange | None, limits: HealthLimits) -> He
     if change is None:
         return Health(ok=False, reason=f"{level.words}: nobody measures it", known=False)
     if change.requests < limits.requests:
-        seen = f"{change.requests} requests of {limits.requests}"
+        seen = f"{change.requests} of {limits.requests} requests"
         return Health(ok=False, reason=f"{level.words}: too little traffic to tell ({seen})", known=False)
+    if change.unreachable >= change.requests:
+        words = f"cannot be reached: all of its {change.requests} requests failed or went elsewhere"
+        return Health(ok=False, reason=f"{level.words} {words}; how it does could not be measured")
     errors = _errors(change, limits)
     slower = _slower(change, limits)
     worse = [said for bad, said in (errors, slower) if bad]
@@ -66,13 +67,13 @@ def judge(level: Level, change: HealthChange | None, limits: HealthLimits) -> He
     return Health(ok=True, reason=f"{level.words}: {said}")
 
 
-def judge_all(levels: Iterable[Level], read: HealthReader | None, limits: HealthLimits) -> Health:
-    """Health of all levels that receive traffic: the worst of them, and unknown if any is."""
-    found = [judge(level, None if read is None else read(level), limits) for level in levels]
-    reason = "; ".join(health.reason for health in found)
-    if any(health.known and not health.ok for health in found):
+def judge_all(found: Iterable[Health]) -> Health:
+    """Health of several levels: the worst of them, and unknown if any is."""
+    all_of_them = list(found)
+    reason = "; ".join(health.reason for health in all_of_them)
+    if any(health.known and not health.ok for health in all_of_them):
         return Health(ok=False, reason=reason)
-    known = bool(found) and all(health.known for health in found)
+    known = bool(all_of_them) and all(health.known for health in all_of_them)
     return Health(ok=known, reason=reason or "nothing receives traffic", known=known)
 
 
@@ -80,12 +81,13 @@ def _errors(change: HealthChange, limits: HealthLimits) -> tuple[bool, str]:
     before, after = change.error_rate_before, change.error_rate_after
     if after is None:
         return False, ""
-    was = before or 0.0
-    return after - was > limits.error_rise, f"errors {was:.2%} to {after:.2%}"
+    was = "not known before" if before is None else f"{before:.2%} before"
+    missed = f", {change.unreachable} of {change.requests} requests did not reach it" if change.unreachable else ""
+    return after - (before or 0.0) > limits.error_rise, f"errors {after:.2%} ({was}{missed})"
 
 
 def _slower(change: HealthChange, limits: HealthLimits) -> tuple[bool, str]:
     before, after = change.p99_before_s, change.p99_after_s
     if before is None or after is None or before <= 0.0:
         return False, ""
-    return after > limits.p99_ratio * before, f"p99 {before:.3g} s to {after:.3g} s"
+    return after > limits.p99_ratio * before, f"p99 {after:.3g} s ({before:.3g} s before)"

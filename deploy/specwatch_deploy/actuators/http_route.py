@@ -8,7 +8,7 @@ from typing import Final
 
 from specwatch_deploy.actuators.applied_object import AppliedObject, Change
 from specwatch_deploy.actuators.cluster import HTTP_ROUTES, Cluster, Json
-from specwatch_deploy.actuators.health_change import HealthLimits, HealthReader, judge_all
+from specwatch_deploy.actuators.moved_health import HealthWatch, Unwatched
 from specwatch_deploy.actuators.movement import checked_shares, planned, same_shares
 from specwatch_deploy.actuators.permission import Permission
 from specwatch_deploy.actuators.ready_pods import ENDPOINT_PERMISSIONS, ready_endpoints
@@ -34,8 +34,7 @@ class HttpRoutePools:
         steps: shares of a new level on the way to all.
         force: take the rules over from whoever manages them.
         least_ready: ready endpoints that a level must have before it is given more traffic.
-        health: measures a level.
-        limits: of what is measured.
+        health: watches what is moved; None measures nothing.
         pause: waits after a conflict, seconds.
     """
 
@@ -50,8 +49,7 @@ class HttpRoutePools:
         steps: tuple[float, ...] = STEPS,
         force: bool = False,
         least_ready: int = 1,
-        health: HealthReader | None = None,
-        limits: HealthLimits | None = None,
+        health: HealthWatch | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._cluster = cluster
@@ -60,8 +58,7 @@ class HttpRoutePools:
         self._rule = rule
         self._steps = steps
         self._least_ready = least_ready
-        self._health = health
-        self._limits = limits or HealthLimits()
+        self._health = health or Unwatched()
         self._object = AppliedObject(cluster, HTTP_ROUTES, namespace, route, force=force, pause=pause)
 
     @property
@@ -97,6 +94,7 @@ class HttpRoutePools:
         """Set the weights; refused while a level that is to get more has too few ready endpoints."""
         wanted = checked_shares(plan.shares, self.levels)
         self._object.move(lambda route: self._checked(route, self._change(route, wanted), wanted))
+        self._health.moved(plan.before, plan.shares)
 
     def verify(self, plan: Plan) -> Position:
         """Settled once the weights are the plan's, the gateways took them and each level can serve its share."""
@@ -113,9 +111,8 @@ class HttpRoutePools:
         return found if not lacking else Position(found.shares, settled=False, foreign=found.foreign, note=lacking)
 
     def health(self) -> Health:
-        """Of every level that has a share."""
-        shares = self.describe().shares
-        return judge_all([level for level in self.levels if shares[level] > 0.0], self._health, self._limits)
+        """Of every level that gained traffic."""
+        return self._health.health()
 
     def undo(self, plan: Plan) -> None:
         """Set the former weights, as the very numbers that they were where the plan still knows them."""
@@ -130,6 +127,7 @@ class HttpRoutePools:
             return self._checked(route, Change(fields, FIELD, None, self._is_home(before)), before)
 
         self._object.move(back)
+        self._health.moved(plan.shares, plan.before)
 
     def _change(self, route: Json, wanted: Shares) -> Change | None:
         rule = self._in(route)

@@ -141,7 +141,8 @@ class KubeApi:
                 asked_s = _retry_after(headers.get("Retry-After"))
                 if not left or (asked_s or 0.0) > MOST_WAIT_S:
                     later = "" if asked_s is None else f"; it asks to wait {asked_s:g} s"
-                    raise ActuatorError(f"{method} {path}: {status} {_said(text)}{later}", retry=True)
+                    words = f"{method} {path}: {status} {_said(text)}{later}"
+                    raise ActuatorError(words, retry=True, wait_s=asked_s or 0.0)
             self._sleep(wait_s if asked_s is None else asked_s)
             wait_s *= 2.0
         raise ActuatorError(f"{method} {path}: no try was allowed", retry=False)

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any, Final
 
 from specwatch_deploy.actuators.cluster import Cluster
-from specwatch_deploy.actuators.health_change import HealthReader
+from specwatch_deploy.actuators.health_keys import LIMIT_KEYS, health_limits
 from specwatch_deploy.actuators.http_route import STEPS, HttpRoutePools
 from specwatch_deploy.actuators.kube_api import TIMEOUT_S, TRIES, KubeApi, connect
 from specwatch_deploy.actuators.lease import LeaseElection, LeaseTimes
 from specwatch_deploy.actuators.lease_leader import LeaseLeader
 from specwatch_deploy.actuators.lever_table import LeverTable
+from specwatch_deploy.actuators.moved_health import KINDS, HealthMaker, HealthWatch
 from specwatch_deploy.actuators.rollout import Rollout
 from specwatch_deploy.actuators.service_selector import ServiceSelector
 from specwatch_deploy.actuators.spec_flags import ENGINES
@@ -24,6 +25,7 @@ from specwatch_detectors.fallback.level import Level
 
 Connect = Callable[[LeverTable, Callable[[], None]], Cluster]
 CLUSTER_KEYS: Final = ("kubeconfig", "context", "timeout_s")
+HEALTH_KEYS: Final = ("health", *LIMIT_KEYS)
 POOL_KEYS: Final = ("namespace", "route", "services", "rule", "steps", "force", "least_ready")
 SELECTOR_KEYS: Final = ("namespace", "service", "label", "values", "force", "least_ready")
 ROLLOUT_KEYS: Final = (
@@ -58,7 +60,7 @@ def connected_once(table: LeverTable, before_write: Callable[[], None]) -> Clust
 def build_pools(
     table: Mapping[str, Any],
     levels: tuple[Level, ...],
-    health: HealthReader | None = None,
+    health: HealthMaker | None = None,
     *,
     before_write: Callable[[], None] = lambda: None,
     connect_to: Connect = connected,
@@ -68,14 +70,14 @@ def build_pools(
     Args:
         table: of the settings file, without `kind`.
         levels: that the policy uses.
-        health: measures a level.
+        health: makes what watches the traffic; None watches nothing.
         before_write: raises to forbid a write: `LeaseLeader.require`.
         connect_to: makes the client; given by tests.
 
     Raises:
         ValueError: what is wrong in the table, in one line.
     """
-    read = LeverTable("lever", table, (*POOL_KEYS, *CLUSTER_KEYS))
+    read = LeverTable("lever", table, (*POOL_KEYS, *HEALTH_KEYS, *CLUSTER_KEYS))
     make = partial(
         HttpRoutePools,
         namespace=read.text("namespace"),
@@ -85,7 +87,7 @@ def build_pools(
         steps=read.steps("steps", STEPS),
         force=read.flag("force"),
         least_ready=read.count("least_ready", 1),
-        health=health,
+        health=_health(read, health),
     )
     return make(connect_to(read, before_write))
 
@@ -93,13 +95,13 @@ def build_pools(
 def build_selector(
     table: Mapping[str, Any],
     levels: tuple[Level, ...],
-    health: HealthReader | None = None,
+    health: HealthMaker | None = None,
     *,
     before_write: Callable[[], None] = lambda: None,
     connect_to: Connect = connected,
 ) -> ServiceSelector:
     """Kind `selector`: one label of a Service's selector; arguments as for `build_pools`."""
-    read = LeverTable("lever", table, (*SELECTOR_KEYS, *CLUSTER_KEYS))
+    read = LeverTable("lever", table, (*SELECTOR_KEYS, *HEALTH_KEYS, *CLUSTER_KEYS))
     make = partial(
         ServiceSelector,
         namespace=read.text("namespace"),
@@ -108,7 +110,7 @@ def build_selector(
         values=read.words_by_level("values", levels),
         force=read.flag("force"),
         least_ready=read.count("least_ready", 1),
-        health=health,
+        health=_health(read, health),
     )
     return make(connect_to(read, before_write))
 
@@ -116,20 +118,20 @@ def build_selector(
 def build_rollout(
     table: Mapping[str, Any],
     levels: tuple[Level, ...],
-    health: HealthReader | None = None,
+    health: HealthMaker | None = None,
     *,
     before_write: Callable[[], None] = lambda: None,
     connect_to: Connect = connected,
 ) -> Rollout:
     """Kind `rollout`: speculative settings of a Deployment; arguments as for `build_pools`."""
-    read = LeverTable("lever", table, (*ROLLOUT_KEYS, *CLUSTER_KEYS))
+    read = LeverTable("lever", table, (*ROLLOUT_KEYS, *HEALTH_KEYS, *CLUSTER_KEYS))
     make = partial(
         Rollout,
         namespace=read.text("namespace"),
         deployment=read.text("deployment"),
         place=_place(read, levels),
         force=read.flag("force"),
-        health=health,
+        health=_health(read, health),
     )
     return make(connect_to(read, before_write))
 
@@ -151,6 +153,13 @@ def build_leader(table: Mapping[str, Any], *, connect_to: Connect = connected_on
     identity = read.text("identity", "") or f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
     cluster = connect_to(read, lambda: None)
     return LeaseLeader(LeaseElection(cluster, namespace, name, identity, clock=time.monotonic, times=times))
+
+
+def _health(read: LeverTable, make: HealthMaker | None) -> HealthWatch | None:
+    kind, limits = read.text("health", KINDS[0]), health_limits(read)
+    if kind not in KINDS:
+        raise ValueError(f"[lever] health must be one of {', '.join(KINDS)}, got {kind!r}")
+    return None if make is None else make(kind, limits)
 
 
 def _place(read: LeverTable, levels: tuple[Level, ...]) -> SpecPlace:

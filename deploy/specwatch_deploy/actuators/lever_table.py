@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from specwatch_detectors.fallback.level import Level
@@ -36,6 +37,15 @@ class LeverTable:
         if not isinstance(value, str) or (default is None and not value):
             raise ValueError(f"[{self._name}] {key} must be a string, got {value!r}")
         return value
+
+    def file(self, key: str) -> Path:
+        """The path of a file that can be read now: better known at the start than at the first movement."""
+        path = Path(self.text(key))
+        try:
+            with path.open("rb"):
+                return path
+        except OSError as error:
+            raise ValueError(f"[{self._name}] {key} {path} cannot be read: {error.strerror}") from error
 
     def flag(self, key: str) -> bool:
         """True or false; false if it is not given."""

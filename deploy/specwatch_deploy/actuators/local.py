@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from specwatch_deploy.actuators.health_change import HealthLimits, judge_all
+from specwatch_deploy.actuators.health_change import HealthLimits, judge, judge_all
+from specwatch_deploy.actuators.health_keys import LIMIT_KEYS, health_limits
 from specwatch_deploy.actuators.json_call import TIMEOUT_S, caller, json_bytes
 from specwatch_deploy.actuators.lever_table import LeverTable
 from specwatch_deploy.actuators.movement import checked_shares, same_shares
@@ -30,9 +30,7 @@ KEYS: Final = (
     "force",
     "timeout_s",
     "ca_file",
-    "health_requests",
-    "health_error_rise",
-    "health_p99_ratio",
+    *LIMIT_KEYS,
 )
 _TRIES: Final = 3
 _WHOLE: Final = 1.0 - 1e-3
@@ -124,7 +122,9 @@ class LocalPool:
         self._look()
         if not self._gained:
             return Health(ok=False, reason="nothing was moved since this controller started", known=False)
-        return judge_all(self._gained, lambda level: self._comparison.change([self._pools[level]]), self._limits)
+        return judge_all(
+            judge(level, self._comparison.change([self._pools[level]]), self._limits) for level in self._gained
+        )
 
     def undo(self, plan: Plan) -> None:
         """Set the weights that the plan started from, whatever they are now."""
@@ -180,7 +180,10 @@ class LocalPool:
             for name, count in state.in_flight.items()
             if count and not state.shares[name]
         ]
-        return Position(self._shares(state), settled=True, foreign=self._foreign(state), note="; ".join(draining))
+        notes = ["no token_file is given: weights cannot be set"] if not self._admin.may_write else []
+        return Position(
+            self._shares(state), settled=True, foreign=self._foreign(state), note="; ".join(notes + draining)
+        )
 
 
 def build(table: Mapping[str, Any], levels: tuple[Level, ...]) -> LocalPool:
@@ -198,13 +201,8 @@ def build(table: Mapping[str, Any], levels: tuple[Level, ...]) -> LocalPool:
         pools = {level: read.word(f"pools.{level}", name) for level, name in read.by_level("pools", levels).items()}
     else:
         pools = {level: level.value for level in levels}
-    given = HealthLimits()
-    limits = HealthLimits(
-        read.count("health_requests", given.requests),
-        read.number("health_error_rise", given.error_rise),
-        read.number("health_p99_ratio", given.p99_ratio),
-    )
+    limits = health_limits(read)
     call = caller(read.number("timeout_s", TIMEOUT_S), read.text("ca_file", ""))
-    token_file = Path(read.text("token_file")) if read.has("token_file") else None
+    token_file = read.file("token_file") if read.has("token_file") else None
     admin = PoolAdmin(url, call, token_file, read.text("setter", SETTER) or SETTER)
     return LocalPool(admin, pools, steps=read.steps("steps", STEPS), limits=limits, force=read.flag("force"))

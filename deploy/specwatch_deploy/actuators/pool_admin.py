@@ -57,6 +57,11 @@ class PoolAdmin:
         self._call = call
         self._token_file = token_file
 
+    @property
+    def may_write(self) -> bool:
+        """Whether there is a token to set weights with."""
+        return self._token_file is not None
+
     def read(self) -> PoolState:
         """The pools now.
 

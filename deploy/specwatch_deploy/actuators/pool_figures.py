@@ -1,4 +1,4 @@
-"""What the request sidecar counts of its pools, and how one level did after a movement against before it."""
+"""What is counted of the requests of a pool, and how one level did after a movement against before it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import add
 from typing import Any, Final, Self
 
 from specwatch_deploy.actuators.health_change import HealthChange
@@ -24,12 +25,14 @@ class PoolFigures:
     Attributes:
         ended: requests that tell something: neither refused by the engine nor left by their client.
         failed: of those that failed, and of those that had to go elsewhere because the pool could not be reached.
-        edges: upper edges in seconds per output token, the last one infinite.
+        unreachable: of the failed, those that did not reach the pool.
+        edges: upper edges in seconds (a request sidecar's pools: per output token), the last one infinite.
         latencies: requests per bucket.
     """
 
     ended: int = 0
     failed: int = 0
+    unreachable: int = 0
     edges: tuple[float, ...] = ()
     latencies: tuple[int, ...] = ()
 
@@ -47,6 +50,7 @@ class PoolFigures:
         return cls(
             int(outcomes["success"]) + failed,
             failed,
+            int(outcomes["unreachable"]) + passed_over,
             tuple(edge for edge, _ in pairs),
             tuple(more - less for less, more in pairwise(cumulative)),
         )
@@ -55,14 +59,18 @@ class PoolFigures:
         """What came on top of earlier counts."""
         before = earlier.latencies or (0,) * len(self.latencies)
         latencies = tuple(now - was for now, was in zip(self.latencies, before, strict=True))
-        return type(self)(self.ended - earlier.ended, self.failed - earlier.failed, self.edges, latencies)
+        missed = self.unreachable - earlier.unreachable
+        return type(self)(self.ended - earlier.ended, self.failed - earlier.failed, missed, self.edges, latencies)
 
     def plus(self, other: Self) -> Self:
-        """Both together."""
-        if not self.latencies:
-            return other
-        both = tuple(one + two for one, two in zip(self.latencies, other.latencies, strict=True))
-        return type(self)(self.ended + other.ended, self.failed + other.failed, self.edges, both)
+        """Both together; latencies in other buckets cannot be added, and are then unknown."""
+        edges, latencies = self.edges or other.edges, self.latencies or other.latencies
+        if self.edges and other.edges:
+            same = self.edges == other.edges
+            edges = self.edges if same else ()
+            latencies = tuple(map(add, self.latencies, other.latencies)) if same else ()
+        missed = self.unreachable + other.unreachable
+        return type(self)(self.ended + other.ended, self.failed + other.failed, missed, edges, latencies)
 
     @property
     def error_rate(self) -> float | None:
@@ -70,7 +78,7 @@ class PoolFigures:
         return self.failed / self.ended if self.ended > 0 else None
 
     def p99_s(self, least: int) -> float | None:
-        """Seconds per output token that one request in a hundred exceeds; None with fewer requests than `least`.
+        """Seconds (of the edges' kind) that one request in a hundred exceeds; None with fewer than `least`.
 
         Inside a bucket requests are taken as evenly spread; beyond the last edge it is that edge.
         """
@@ -144,6 +152,7 @@ class PoolComparison:
             error_rate_after=after.error_rate,
             p99_before_s=self._before.p99_s(self._least),
             p99_after_s=after.p99_s(self._least),
+            unreachable=after.unreachable,
         )
 
 

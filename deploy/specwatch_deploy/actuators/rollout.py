@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from specwatch_deploy.actuators.applied_object import AppliedObject, Change
 from specwatch_deploy.actuators.cluster import DEPLOYMENTS, Cluster, Json
-from specwatch_deploy.actuators.health_change import HealthLimits, HealthReader, judge_all
+from specwatch_deploy.actuators.moved_health import HealthWatch, Unwatched
 from specwatch_deploy.actuators.movement import checked_shares, only_level, planned
 from specwatch_deploy.actuators.permission import Permission
 from specwatch_deploy.actuators.rollout_status import rollout_status
@@ -25,8 +25,7 @@ class Rollout:
         deployment: its name.
         place: where it says how to speculate.
         force: take the setting over from whoever manages it.
-        health: measures a level.
-        limits: of what is measured.
+        health: watches what is moved; None measures nothing.
         pause: waits after a conflict, seconds.
     """
 
@@ -38,13 +37,11 @@ class Rollout:
         place: SpecPlace,
         *,
         force: bool = False,
-        health: HealthReader | None = None,
-        limits: HealthLimits | None = None,
+        health: HealthWatch | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._place = place
-        self._health = health
-        self._limits = limits or HealthLimits()
+        self._health = health or Unwatched()
         self._object = AppliedObject(cluster, DEPLOYMENTS, namespace, deployment, force=force, pause=pause)
 
     @property
@@ -82,6 +79,7 @@ class Rollout:
         """Set the level; Kubernetes then replaces the pods."""
         level = only_level(plan.shares, self.levels)
         self._object.move(lambda deployment: self._change(deployment, level))
+        self._health.moved(plan.before, plan.shares)
 
     def verify(self, plan: Plan) -> Position:
         """Settled once every pod runs with the plan's setting.
@@ -101,8 +99,8 @@ class Rollout:
         return found
 
     def health(self) -> Health:
-        """Of the level that is set."""
-        return judge_all([self._place.level(self._object.read())], self._health, self._limits)
+        """Of the level that was set, since all its pods are there."""
+        return self._health.health()
 
     def undo(self, plan: Plan) -> None:
         """Set what was there before, to the letter where the plan still knows it."""
@@ -119,6 +117,7 @@ class Rollout:
             return self._as_change(deployment, pod, None, level)
 
         self._object.move(back)
+        self._health.moved(plan.shares, plan.before)
 
     def _change(self, deployment: Json, level: Level) -> Change | None:
         now = self._place.level(deployment)

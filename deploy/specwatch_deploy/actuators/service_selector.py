@@ -8,7 +8,7 @@ from typing import Final
 
 from specwatch_deploy.actuators.applied_object import AppliedObject, Change
 from specwatch_deploy.actuators.cluster import SERVICES, Cluster, Json
-from specwatch_deploy.actuators.health_change import HealthLimits, HealthReader, judge_all
+from specwatch_deploy.actuators.moved_health import HealthWatch, Unwatched
 from specwatch_deploy.actuators.movement import checked_shares, only_level, planned
 from specwatch_deploy.actuators.permission import Permission
 from specwatch_deploy.actuators.ready_pods import (
@@ -35,8 +35,7 @@ class ServiceSelector:
         values: by level, the label's value on the pods of its Deployment.
         force: take the selector over from whoever manages it.
         least_ready: ready pods that a level must have before it is given the traffic.
-        health: measures a level.
-        limits: of what is measured.
+        health: watches what is moved; None measures nothing.
         pause: waits after a conflict, seconds.
     """
 
@@ -50,8 +49,7 @@ class ServiceSelector:
         *,
         force: bool = False,
         least_ready: int = 1,
-        health: HealthReader | None = None,
-        limits: HealthLimits | None = None,
+        health: HealthWatch | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._cluster = cluster
@@ -60,8 +58,7 @@ class ServiceSelector:
         self._label = label
         self._values = dict(sorted(values.items(), key=lambda pair: pair[0].depth))
         self._least_ready = least_ready
-        self._health = health
-        self._limits = limits or HealthLimits()
+        self._health = health or Unwatched()
         self._object = AppliedObject(cluster, SERVICES, namespace, service, force=force, pause=pause)
 
     @property
@@ -97,6 +94,7 @@ class ServiceSelector:
         """Flip the label; refused while the pool that is to get the traffic has too few ready pods."""
         level = only_level(plan.shares, self.levels)
         self._object.move(lambda service: self._change(service, level, check=True))
+        self._health.moved(plan.before, plan.shares)
 
     def verify(self, plan: Plan) -> Position:
         """Settled once the selector is the plan's and the endpoints have followed."""
@@ -109,13 +107,14 @@ class ServiceSelector:
         return found
 
     def health(self) -> Health:
-        """Of the level that the Service selects."""
-        return judge_all([self._level(self._object.read())], self._health, self._limits)
+        """Of the level that the Service was made to select."""
+        return self._health.health()
 
     def undo(self, plan: Plan) -> None:
         """Flip back."""
         level = only_level(plan.before, self.levels)
         self._object.move(lambda service: self._change(service, level, check=True, back=True))
+        self._health.moved(plan.shares, plan.before)
 
     def _change(self, service: Json, level: Level, *, check: bool = False, back: bool = False) -> Change | None:
         selector = self._selector(service)

@@ -181,7 +181,7 @@ class Webhook:
                 if not passing or not left:
                     words = f"{endpoint.display} answered {reply.status}"
                     problem = f": {reply.problem}" if reply.problem else ""
-                    raise ActuatorError(f"{words}{problem}", retry=passing)
+                    raise ActuatorError(f"{words}{problem}", retry=passing, wait_s=_asked_wait(reply))
                 wait = max(wait, _asked_wait(reply))
             self._times.sleep(min(wait, _LONGEST_WAIT_S))
             wait *= 2.0
@@ -233,7 +233,7 @@ def build(table: Mapping[str, Any], levels: tuple[Level, ...]) -> Webhook:
     call = caller(read.number("timeout_s", TIMEOUT_S), read.text("ca_file", ""))
     times = Times(tries=read.count("tries", TRIES))
     read.flag("force")  # the controller's: it passes over a foreign manager
-    return Webhook(url, where, levels, Path(read.text("secret_file")), call, read.steps("steps", STEPS), times)
+    return Webhook(url, where, levels, read.file("secret_file"), call, read.steps("steps", STEPS), times)
 
 
 def _endpoint(read: LeverTable, key: str) -> Endpoint:

@@ -17,11 +17,13 @@ class ActuatorError(Exception):
 
     Attributes:
         retry: trying again may help (conflict, throttling, time-out); False for what a person must mend.
+        wait_s: seconds that the other side asks to wait before that; 0 where it does not say.
     """
 
-    def __init__(self, message: str, *, retry: bool) -> None:
+    def __init__(self, message: str, *, retry: bool, wait_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry = retry
+        self.wait_s = wait_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from typing import IO, Any, Final
 MAX_BYTES: Final = 8 * 2**20
 KEEP: Final = 12
 """Full files kept: with a round every 30 s about a month."""
+LATEST: Final = 253_402_300_800.0
+"""Epoch seconds of the year 10000: times from there on cannot be written as dates."""
 
 
 class AuditError(Exception):
@@ -31,7 +34,7 @@ class Written:
 
     Attributes:
         entries: whole ones, oldest first.
-        damaged: lines that are no entries.
+        damaged: lines that are no entries, or have no time.
     """
 
     entries: tuple[dict[str, Any], ...]
@@ -65,13 +68,16 @@ class AuditLog:
         try:
             self._take_lock()
             last = _last(self._path, self._keep)
-            self._number = 0 if last is None else int(last.get("n", 0))
+            self._number = 0 if last is None else _number(last)
             self._file = self._path.open("ab", buffering=0)
             self._torn = _unended(self._path)  # its writer was killed: the next line begins anew
             _sync_folder(self._path)
         except OSError as error:
             self.close()
             raise AuditError(f"the audit log {self._path}: {error.strerror or error}") from error
+        except AuditError:
+            self.close()
+            raise
         return last
 
     def append(self, entry: Mapping[str, Any]) -> None:
@@ -141,13 +147,26 @@ def read_log(path: Path) -> Written:
         full = _full(path)
         for part in (*(full[number] for number in sorted(full, reverse=True)), path):
             for entry in _entries(part):
-                if entry is None:
+                if entry is None or not 0.0 <= _time(entry) < LATEST:
                     damaged += 1
                 else:
                     entries.append(entry)
     except OSError as error:
         raise AuditError(f"the audit log {path}: {error.strerror or error}") from error
     return Written(tuple(entries), damaged)
+
+
+def _time(entry: Mapping[str, Any]) -> float:
+    """Epoch seconds of an entry; not a number if it has none that can be one."""
+    at = entry.get("at", 0.0)
+    return at if isinstance(at, int | float) else math.nan
+
+
+def _number(entry: Mapping[str, Any]) -> int:
+    number = entry.get("n", 0)
+    if not isinstance(number, int):
+        raise AuditError(f"the audit log's last entry cannot be gone on from: its number is {number!r}")
+    return number
 
 
 def _last(path: Path, keep: int) -> dict[str, Any] | None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from specwatch_detectors.fallback.level import Level
+from specwatch_detectors.fallback.transition import shares_from_json, shares_text
 
 _DETAILS: Final = frozenset({"applied", "settled", "undo", "undo_applied", "waiting", "held"})
 _DONE: Final = {
-    "not_paying": "{level} has all of the traffic",
-    "pays_again": "{level} is back with all of the traffic",
-    "new_revision": "{level} is back with all of the traffic",
-    "operator": "{level} is back with all of the traffic",
+    "not_paying": "{level} has all of the traffic; {words}",
+    "pays_again": "{level} is back with all of the traffic; {words}",
+    "new_revision": "{level} is back with all of the traffic; {words}",
+    "operator": "{level} is back with all of the traffic; {words}",
     "probe": "the probe runs: {words}",
     "probe_end": "the probe's share is back",
 }
@@ -96,35 +97,51 @@ def summary(entries: Iterable[Mapping[str, Any]], damaged: int) -> Summary | Non
 def _detail(kind: str, entry: Mapping[str, Any]) -> bool:
     if kind == "intent":
         return "decision" not in entry
-    return kind in _DETAILS or (kind == "done" and entry.get("cause") in {"probe", "probe_end"})
+    return kind in _DETAILS or (kind == "done" and _at(entry, "cause") in {"probe", "probe_end"})
 
 
 def _text(kind: str, words: str, entry: Mapping[str, Any]) -> str:
     if kind == "operator":
         return f"{entry.get('by') or 'somebody'} said {entry.get('command')}: {words}"
     if kind == "intent":
-        plan = entry.get("plan", "")
-        return f"{_aim(entry)}: {words}; first {plan}" if "decision" in entry else f"next step: {plan}"
+        return f"{_aim(entry)}: {words}; first step: {_step(entry)}" if "decision" in entry else words
     if kind == "done":
-        level = _named_level(entry.get("level"))
+        level = _named_level(_at(entry, "level"))
         return _DONE.get(str(entry.get("cause")), "done: {words}").format(level=level, words=words)
     if kind == "advice":
-        return f"advice: {words}" + (f"; that would be: {entry['plan']}" if entry.get("plan") else "")
+        steps = _at(entry, "steps")
+        return f"advice: {words}" + (f"; that would be: {steps}" if steps else "")
     if kind == "decision":
-        return f"{_ACTS.get(entry.get('decision', {}).get('act'), 'decided')}: {words}"
+        return f"{_ACTS.get(_at(entry, 'decision', 'act'), 'decided')}: {words}"
     return _BEGINNINGS.get(kind, "") + words.removeprefix("held: ")
 
 
 def _aim(entry: Mapping[str, Any]) -> str:
-    act = entry["decision"].get("act")
+    act = _at(entry, "decision", "act")
     if act == "probe":
-        return f"probing {_named_level(entry['memory']['transition'].get('level'))}"
+        return f"probing {_named_level(_at(entry, 'memory', 'transition', 'level'))}"
     if act in {"end_probe", "latch"}:
         return "the probe is over" if act == "end_probe" else "latched, and the probe is over"
-    return f"moving to {_named_level(entry['decision'].get('level'))}"
+    return f"moving to {_named_level(_at(entry, 'decision', 'level'))}"
 
 
-def _named_level(name: Any) -> str:
+def _at(entry: Mapping[str, Any], *path: str) -> str:
+    """Text within an entry, or empty: a log may have been changed by hand."""
+    found: Any = entry
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _step(entry: Mapping[str, Any]) -> str:
+    """Shares of the step that an intent names; the plan itself may be a page of YAML."""
+    try:
+        return shares_text(shares_from_json(entry["memory"]["transition"]["plan"]["shares"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return "not told"
+
+
+def _named_level(name: str) -> str:
     try:
         return Level(name).words
     except ValueError:
@@ -133,6 +150,6 @@ def _named_level(name: Any) -> str:
 
 def _level_of(entry: Mapping[str, Any]) -> Level | None:
     try:
-        return Level(entry["memory"]["policy"]["level"])
-    except (KeyError, TypeError, ValueError):
+        return Level(_at(entry, "memory", "policy", "level"))
+    except ValueError:
         return None

@@ -9,12 +9,12 @@ not.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 from specwatch_detectors.fallback import intent, policy
-from specwatch_detectors.fallback.actuator import Actuator, ActuatorError, Position
+from specwatch_detectors.fallback.actuator import Actuator, ActuatorError, Position, Shares
 from specwatch_detectors.fallback.audit_log import AuditError, AuditLog
 from specwatch_detectors.fallback.controller_book import ControllerBook, told
 from specwatch_detectors.fallback.controller_memory import Memory
@@ -34,6 +34,8 @@ ALL_OR_NOTHING: Final = (
     "this lever moves all of the traffic or none, so home is not probed: it is returned to when target or draft "
     "change, or by hand (specwatch fallback return)"
 )
+CLOCK_S: Final = 60.0
+"""Seconds by which a clock may be set back without a word, as time servers do."""
 
 
 class Controller:
@@ -89,6 +91,8 @@ class Controller:
                 self._led_round(now)
             except AuditError as error:  # nothing was done that is not written down
                 self._book.trouble("audit", str(error))
+                self._book.show(reason=f"nothing is moved that cannot be written down: {error}")
+                return self._book.shown(leading=False)
             return self._book.shown(leading=True)
 
     def close(self) -> None:
@@ -103,7 +107,7 @@ class Controller:
         if memory is None:
             self._book.show(reason=self._book.troubles.get("lever", ""), position=None)
             return
-        self._book.now = now = max(now, memory.policy.last or now)
+        self._book.now = now = self._timed(now, memory.policy.last or now)
         if position is not None:
             memory = self._found(memory, position)
         self._observe(memory)
@@ -119,6 +123,13 @@ class Controller:
             self._decide(memory, inputs, position)
         self._book.show(at=now)
         self._book.trouble("audit", "")
+
+    def _timed(self, now: float, last: float) -> float:
+        """The time of the round: that of the last one while the clock runs behind it, and that is said."""
+        behind = last - now
+        words = f"the clock is {behind:.0f} s behind the last entry: nothing is begun before it has caught up"
+        self._book.trouble("clock", words if behind > CLOCK_S else "")
+        return max(now, last)
 
     def _known(self, now: float, position: Position | None) -> Memory | None:
         """Go on from the log's last entry; without one, begin where the lever is, once that is known."""
@@ -158,7 +169,8 @@ class Controller:
         state = memory.policy
         if position.level is not state.level or state.probe_began is not None:
             state = intent.found_elsewhere(state, position.level, self._book.now, self._rules.policy)
-        return self._book.write("found", replace(memory, policy=state, shares=dict(position.shares)), words)
+        kept = replace(memory, policy=state, shares=dict(position.shares), left_revision=state.revision)
+        return self._book.write("found", kept, words)
 
     def _observe(self, memory: Memory) -> None:
         """Look; without an answer the last one grows old, until the policy takes it for stale."""
@@ -171,6 +183,8 @@ class Controller:
 
     def _decide(self, memory: Memory, inputs: FallbackInputs, position: Position | None) -> None:
         before = policy.advance(memory.policy, inputs, self._rules.policy)
+        if not memory.left_revision:  # it was not known when home was left: what is seen first is not new
+            memory = replace(memory, left_revision=before.revision)
         after, decision = self._decided(memory, before, inputs)
         shares = memory.shares if position is None else position.shares
         wanted = intent.movement(decision, after, self._rules.policy, shares, self._probe_share)
@@ -200,6 +214,8 @@ class Controller:
         if hurt:
             return policy.end_probe(before, now, rules, won=False, reason=f"the probe ends: {hurt}")
         after, decision = policy.decide(before, inputs, rules)
+        if self._seen is not None and self._seen.missing and decision.veto in {Veto.STALE, Veto.UNKNOWN}:
+            decision = replace(decision, reason=f"{decision.reason}; {self._seen.missing}")
         if decision.act is not Act.PROBE or self._probe_share is not None:
             return after, decision
         if inputs.revision and inputs.revision != memory.left_revision:
@@ -243,11 +259,14 @@ class Controller:
             self._book.write("round", memory, reason, **told(inputs, decision))
             return
         kept = replace(memory, advised=advice, decided=self._book.now)
-        self._book.write("advice", kept, reason, **told(inputs, decision), plan=self._plan(memory, wanted))
-
-    def _plan(self, memory: Memory, wanted: Movement) -> str:
         steps = steps_to(wanted.level, wanted.share, memory.shares, self._lever.steps)
+        told_steps = "; then ".join(shares_text(step) for step in steps)
+        plan = self._plan(steps)
+        self._book.write("advice", kept, reason, **told(inputs, decision), steps=told_steps, plan=plan)
+
+    def _plan(self, steps: Iterable[Shares]) -> str:
+        """All that would be sent, as if each step began where the lever is now."""
         try:
-            return "; then ".join(self._lever.plan(step).text for step in steps)
+            return "\n".join(self._lever.plan(step).text for step in steps)
         except ActuatorError as error:
             return f"it cannot be planned: {error}"

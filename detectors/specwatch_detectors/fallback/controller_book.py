@@ -82,7 +82,8 @@ class ControllerBook:
         self._log.append({**body, "memory": memory.as_json()})
         self.memory = memory
         if kind != "round":
-            LOG.info("%s: %s: %s", self._rules.model, kind, words)
+            plan = f"\n{more['plan']}" if more.get("plan") else ""
+            LOG.info("%s: %s: %s%s", self._rules.model, kind, words, plan)
         return memory
 
     def record(self, kind: str, transition: Transition, words: str) -> None:

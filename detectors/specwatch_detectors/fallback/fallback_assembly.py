@@ -53,22 +53,32 @@ def make_lever(config: FallbackConfig, levers: Mapping[str, LeverFactory]) -> Ac
     return lever
 
 
-def make_source(config: FallbackConfig) -> ObservationSource:
-    """What looks at the levels; with a profile of home, probes are judged at the batch of the level in force.
+def make_series(config: FallbackConfig) -> Source:
+    """What gives samples: the API of Prometheus, or sidecars' pages.
 
     Raises:
-        ConfigError: the profile cannot be used, or does not know the method.
         ModuleNotFoundError: the API of Prometheus is asked, and the extra that can do so is not installed.
     """
-    source: Source
     if config.prometheus is not None:
         from specwatch_detectors.watch.prometheus_source import PrometheusSource  # noqa: PLC0415 - an extra
 
-        source = PrometheusSource(config.prometheus)
-    else:
-        pages = {level: [page(url, config.timeout_s) for url in urls] for level, urls in config.pages.items()}
-        source = PageSource(pages)
-    seen = SeriesSource(source, config.seen)
+        return PrometheusSource(config.prometheus)
+    return PageSource(
+        {level: [page(url, config.timeout_s) for url in urls] for level, urls in config.pages.items()}
+    )
+
+
+def make_source(config: FallbackConfig, series: Source) -> ObservationSource:
+    """What looks at the levels; with a profile of home, probes are judged at the batch of the level in force.
+
+    Args:
+        config: the whole of it.
+        series: gives samples.
+
+    Raises:
+        ConfigError: the profile cannot be used, or does not know the method.
+    """
+    seen = SeriesSource(series, config.seen)
     if config.home_cost is None:
         return seen
     try:

@@ -197,6 +197,7 @@ def _seen(top: ConfigTable, source: ConfigTable, model: str, policy: FallbackSet
         adapts=top.text("adapts", ""),
         revision_labels=source.texts("revision_labels"),
         deployments=source.texts("deployments"),
+        home_deployments=source.texts("home_deployments"),
         fresh_s=policy.stale_after_s,
     )
 

@@ -11,7 +11,7 @@ from specwatch_detectors.fallback.fallback_inputs import FallbackInputs
 from specwatch_detectors.fallback.fallback_settings import FallbackSettings
 from specwatch_detectors.fallback.inputs_json import decision_as_json
 from specwatch_detectors.fallback.level import Level
-from specwatch_detectors.fallback.policy import MOST_STEP_S, begin, decide
+from specwatch_detectors.fallback.policy import begin, decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def replay(recorded: Sequence[FallbackInputs], settings: FallbackSettings) -> Re
         if decision.act is Act.SWITCH:
             switches += 1
             lost += settings.switch_cost_s
-        seconds = min(MOST_STEP_S, max(0.0, after.now - inputs.now))
+        seconds = min(settings.gap_s, max(0.0, after.now - inputs.now))
         on_level[state.level] = on_level.get(state.level, 0.0) + seconds
         shares = _lost(inputs, state.level, settings), _lost(inputs, settings.home, settings)
         if shares[0] is None or shares[1] is None:

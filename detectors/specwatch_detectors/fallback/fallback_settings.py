@@ -27,6 +27,11 @@ class FallbackSettings:
         probe_wins: probes in a row that must pay before coming home. 2: one lucky probe is not a cure.
         least_effective: drafts over design effect behind a payoff. 30: below, its bounds are not to be trusted.
         stale_after_s: age of inputs at which nothing is done. 120: two lost rounds are no outage.
+        gap_s: regret is counted over no more than this between two rounds. 600: what happened in a longer gap is
+            not known.
+        recall_s: how long what home gave when it was left says something of now. 3,600: traffic changes within
+            hours.
+        doubt_s: how long an estimate that turned out wrong is not believed. 86,400: at most one such mistake a day.
     """
 
     levels: tuple[Level, ...] = (Level.DRAFT, Level.NGRAM, Level.OFF)
@@ -40,6 +45,9 @@ class FallbackSettings:
     probe_wins: int = 2
     least_effective: float = 30.0
     stale_after_s: float = 120.0
+    gap_s: float = 600.0
+    recall_s: float = 3_600.0
+    doubt_s: float = 86_400.0
 
     def __post_init__(self) -> None:
         """Check the whole.
@@ -54,9 +62,14 @@ class FallbackSettings:
             raise ValueError(f"margin must be from 0 to 0.5, got {self.margin}")
         if self.flips_per_day < 2 or self.probe_wins < 1:
             raise ValueError("flips_per_day must be at least 2 (away and back) and probe_wins at least 1")
-        times = (self.switch_cost_s, self.dwell_s, self.probe_first_s, self.probe_s, self.stale_after_s)
-        if min(times) < 0.0 or self.probe_most_s < self.probe_first_s:
-            raise ValueError("times must not be negative, and probe_most_s not below probe_first_s")
+        times = (self.switch_cost_s, self.dwell_s, self.probe_first_s, self.probe_s, self.stale_after_s, self.gap_s)
+        if (
+            min(*times, self.recall_s, self.doubt_s, self.least_effective) < 0.0
+            or self.probe_most_s < self.probe_first_s
+        ):
+            raise ValueError(
+                "times and least_effective must not be negative, and probe_most_s not below probe_first_s"
+            )
 
     @property
     def home(self) -> Level:

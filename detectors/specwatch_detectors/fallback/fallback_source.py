@@ -6,13 +6,14 @@ Samples come from any API that speaks Prometheus, or straight from the pages of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.level_rule import LevelRule
+from specwatch_detectors.fallback.missing_payoff import missing_payoff
 from specwatch_detectors.fallback.observation import Observation, ObservationError, Seen
 from specwatch_detectors.fallback.pod_sights import PodSight, together
 from specwatch_detectors.payoff.payoff import Bounds
@@ -39,6 +40,7 @@ class SourceSettings:
         adapts: what the engine changes by itself, or empty.
         revision_labels: labels of the home level's series that name versions of target and draft.
         deployments: whose rollouts and scaling are looked at, through kube-state-metrics.
+        home_deployments: likewise, of those that serve the home level alone.
         fresh_s: age of a sample from which it is not used.
     """
 
@@ -49,6 +51,7 @@ class SourceSettings:
     adapts: str = ""
     revision_labels: tuple[str, ...] = ()
     deployments: tuple[str, ...] = ()
+    home_deployments: tuple[str, ...] = ()
     fresh_s: float = 120.0
 
 
@@ -64,6 +67,16 @@ class _Series:
     @property
     def newest(self) -> tuple[float, float]:
         return self.samples[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """Pods that come and go: replaced or added, of the home level alone or of others; as in `Observation`."""
+
+    rollout: bool = False
+    scaling: bool = False
+    home_rollout: bool = False
+    home_scaling: bool = False
 
 
 class SeriesSource:
@@ -90,7 +103,8 @@ class SeriesSource:
         try:
             pods = self._pods(end, level, since)
             drift, revision = self._drift(end, level), self._revision(end, level)
-            rollout, scaling = self._motion(end)
+            motion = self._motion(end)
+            missing = "" if pods.get(level) else self._missing(end, level)
         except SourceError as error:
             raise ObservationError(str(error)) from error
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -100,10 +114,13 @@ class SeriesSource:
             at=end,
             levels={**self._estimated(pods, end), **levels},
             drift=drift,
-            rollout=rollout,
-            scaling=scaling,
+            rollout=motion.rollout,
+            scaling=motion.scaling,
+            home_rollout=motion.home_rollout,
+            home_scaling=motion.home_scaling,
             adapts=self._settings.adapts,
             revision=revision,
+            missing=missing,
         )
 
     def _pods(self, end: float, level: Level, since: float) -> dict[Level, dict[Labels, PodSight]]:
@@ -124,6 +141,12 @@ class SeriesSource:
             pods.setdefault(own, {}).setdefault(pod, PodSight()).running = count
         self._count(pods, end, level, begin)
         return pods
+
+    def _missing(self, end: float, level: Level) -> str:
+        own = self._settings
+        return missing_payoff(
+            self._source.fetch(payoff_catalog.SPEEDUP.name, end - LOOK_BACK_S, end), own.model, own.rule, level
+        )
 
     def _count(self, pods: dict[Level, dict[Labels, PodSight]], end: float, level: Level, begin: float) -> None:
         """Drafts of each pod; two views of one counter are not added."""
@@ -151,25 +174,45 @@ class SeriesSource:
         return next((state for state in _WORST if state.value in states), DriftState.CANNOT_TELL)
 
     def _revision(self, end: float, level: Level) -> str:
-        """Versions of what serves the home level, of all where levels share pods; empty while nothing does."""
-        found = set()
-        for own, one in self._of_levels(catalog.STATE, end, level) if self._settings.revision_labels else ():
-            if own is self._settings.home or self._settings.rule.shared:
-                found.add(" ".join(filter(None, (one.labels.get(name) for name in self._settings.revision_labels))))
-        return ", ".join(sorted(found - {""}))
+        """Versions of what serves the home level, of all where levels share pods; empty while nothing does.
 
-    def _motion(self, end: float) -> tuple[bool, bool]:
+        They are the values of `revision_labels`, and the versions of the engines where their sidecars know them.
+        """
+        names, pods, found = self._settings.revision_labels, set(), set()
+        for own, one in self._of_levels(catalog.STATE, end, level):
+            if own is self._settings.home or self._settings.rule.shared:
+                pods.add(one.pod)
+                found.add(" ".join(filter(None, (one.labels.get(name) for name in names))))
+        return ", ".join(sorted(found - {""}) + sorted(self._engines(pods, end)))
+
+    def _engines(self, pods: Container[Labels], end: float) -> set[str]:
+        """Engines of these pods, with their versions; their series name no model."""
+        own, found = frozenset(catalog.ENGINE_INFO.labels), set()
+        for series in self._source.fetch(catalog.ENGINE_INFO.name, end - LOOK_BACK_S, end):
+            labels, samples = series["metric"], _samples(series)
+            fresh = samples and samples[-1][0] > end - self._settings.fresh_s
+            if fresh and labels.get("version") and self._labels.split(labels, own)[0] in pods:
+                found.add(f"{labels.get('kind', 'engine')} {labels['version']}")
+        return found
+
+    def _motion(self, end: float) -> Motion:
         """Whether pods are being replaced, and whether added pods are not ready."""
-        if not self._settings.deployments:
-            return False, False
+        home = self._settings.home_deployments
+        names = {*self._settings.deployments, *home}
+        if not names:
+            return Motion()
         wanted = self._by_deployment("kube_deployment_spec_replicas", end)
         updated = self._by_deployment("kube_deployment_status_replicas_updated", end)
         ready = self._by_deployment("kube_deployment_status_replicas_ready", end)
-        missing = [name for name in self._settings.deployments if name not in wanted]
+        missing = sorted(names - wanted.keys())
         if missing:
             raise SourceError(f"kube-state-metrics knows no Deployment {missing[0]}")
-        rollout = any(updated.get(name, 0.0) < wanted[name] for name in self._settings.deployments)
-        return rollout, any(ready.get(name, 0.0) < wanted[name] for name in self._settings.deployments)
+        replaced = {name for name in names if updated.get(name, 0.0) < wanted[name]}
+        added = {name for name in names if ready.get(name, 0.0) < wanted[name]}
+        home_only = set(home)
+        return Motion(
+            bool(replaced - home_only), bool(added - home_only), bool(replaced & home_only), bool(added & home_only)
+        )
 
     def _by_deployment(self, metric: str, end: float) -> dict[str, float]:
         found = self._source.fetch(metric, end - self._settings.fresh_s, end)

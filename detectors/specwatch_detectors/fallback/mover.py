@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from specwatch_detectors.fallback import intent, policy
-from specwatch_detectors.fallback.actuator import Actuator, ActuatorError, Position
+from specwatch_detectors.fallback.actuator import Actuator, ActuatorError, Position, Shares
 from specwatch_detectors.fallback.controller_book import ControllerBook, plan_of, told
 from specwatch_detectors.fallback.controller_memory import Memory
 from specwatch_detectors.fallback.controller_rules import Rules
@@ -115,6 +115,13 @@ class Mover:
             self._end(after)
             return
         self._book.show(reason=_under_way(after))
+        self._show_lever(after.shares, settled=after.phase is Phase.WATCHED)
+
+    def _show_lever(self, shares: Shares, *, settled: bool) -> None:
+        """What was read of the lever at the round's start is not where this round has left it."""
+        seen = self._book.view.position
+        if seen is not None and not same_shares(seen.shares, shares):
+            self._book.show(position=replace(seen, shares=dict(shares), settled=settled))
 
     def _end(self, ended: Ended) -> None:
         memory, transition = self._book.known, ended.transition
@@ -125,9 +132,11 @@ class Mover:
         else:
             held_until = self._book.now + self._rules.steps.refused_s
             kept = replace(kept.vetoed("lever"), held_until=held_until, held_by=ended.words)
-        if ended.how is Ending.DONE and transition.cause is Cause.NOT_PAYING:
+        left = ended.how is Ending.DONE and transition.cause is Cause.NOT_PAYING
+        if left or ended.how is Ending.OVERTAKEN:
             kept = replace(kept, left_revision=state.revision)
         self._book.show(reason=f"{transition.reason}; {ended.how.value}: {ended.words}")
+        self._show_lever(ended.shares, settled=True)
         self._book.write(
             ended.how.value, kept, ended.words, cause=transition.cause.value, level=transition.level.value
         )

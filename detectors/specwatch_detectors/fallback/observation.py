@@ -42,6 +42,9 @@ class Observation:
     Attributes:
         at: when it was made, seconds.
         levels: those of which something is known.
+        home_rollout: pods that serve the home level alone are being replaced.
+        home_scaling: such pods are being added and are not ready.
+        missing: why nothing is known of the level in force, in one clause, or empty.
     """
 
     at: float
@@ -49,8 +52,11 @@ class Observation:
     drift: DriftState = DriftState.CANNOT_TELL
     rollout: bool = False
     scaling: bool = False
+    home_rollout: bool = False
+    home_scaling: bool = False
     adapts: str = ""
     revision: str = ""
+    missing: str = ""
 
 
 class ObservationSource(Protocol):
@@ -84,6 +90,7 @@ def inputs_of(
     if seen is None:
         return FallbackInputs(now=now, measured_at=None, rollout=not settled)
     here = seen.levels.get(state.level)
+    probed = state.probe_began is not None  # a probe's own pods may start, or be replaced by better ones, meanwhile
     measured_at = seen.at if state.level is Level.OFF else None if here is None else here.at
     return FallbackInputs(
         now=now,
@@ -91,8 +98,8 @@ def inputs_of(
         speedup={level: own.bounds for level, own in seen.levels.items()},
         effective_drafts=0.0 if here is None else here.effective,
         drift=seen.drift,
-        rollout=seen.rollout or not settled,
-        scaling=seen.scaling,
+        rollout=seen.rollout or not settled or (seen.home_rollout and not probed),
+        scaling=seen.scaling or (seen.home_scaling and not probed),
         adapts=seen.adapts,
         revision=seen.revision,
         probe=_probe(seen, state, settings),
@@ -100,9 +107,9 @@ def inputs_of(
 
 
 def _probe(seen: Observation, state: FallbackState, settings: FallbackSettings) -> Bounds | None:
-    """What the home level gives since the probe began."""
+    """What the home level gives since the probe began; nothing while its pods come and go."""
     home = seen.levels.get(settings.home)
-    if state.probe_began is None or home is None:
+    if state.probe_began is None or home is None or seen.home_rollout or seen.home_scaling:
         return None
     enough = home.at > state.probe_began and home.effective >= settings.least_effective
     return home.bounds if enough else None

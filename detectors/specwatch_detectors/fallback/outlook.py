@@ -31,6 +31,9 @@ def _leaving(view: ControllerView, state: FallbackState) -> Iterator[str]:
     if not known:
         yield f"Nothing behind {state.level.words} is measured, so it is not left."
         return
+    unknown = [level.words for level in behind if inputs.of(level) is None]
+    if unknown:
+        yield f"Not gone to, because it is neither measured nor stated: {', '.join(unknown)}."
     best, there = max(known, key=lambda pair: pair[1].estimate)
     limit = (1.0 - settings.margin) * there.estimate
     here = inputs.of(state.level)

@@ -4,7 +4,7 @@ Leave a level when, by bounds, another one that the deployment has is better by 
 so far exceeds what a switch costs (ski rental: never more than twice the cost of knowing the future; Karlin et al.
 1988). On a fallback the drafter gives no signal, so a small share of traffic probes it, at growing intervals, and
 two paying probes bring it home. A level that was entered on an estimate and, measured, gives less than home gave is
-left for home at once, and its estimate is not believed for a day. Whatever is unknown, stale or in motion vetoes;
+left for home at once, and its estimate is not believed for a while. Whatever is unknown, stale or in motion vetoes;
 every answer says why.
 """
 
@@ -21,11 +21,7 @@ from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.payoff.payoff import Bounds
 
 DAY_S: Final = 86_400.0
-MOST_STEP_S: Final = 600.0
-"""Regret is counted over no more than this between two rounds: what happened in a longer gap is not known."""
-
-MOST_AGE_S: Final = 3600.0
-"""What home gave when it was left says something of now for no longer."""
+"""Over which `flips_per_day` counts."""
 
 Outcome = tuple[FallbackState, Decision]
 
@@ -95,12 +91,12 @@ def _regret(state: FallbackState, inputs: FallbackInputs, settings: FallbackSett
     lost = 1.0 - here.estimate / best[1].estimate
     if lost <= 0.0:
         return 0.0
-    return state.regret_s + lost * min(MOST_STEP_S, max(0.0, inputs.now - state.last))
+    return state.regret_s + lost * min(settings.gap_s, max(0.0, inputs.now - state.last))
 
 
 def _best(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> tuple[Level, Bounds] | None:
     """The best level behind this one whose speed-up is known and not in doubt."""
-    doubted = state.doubted if inputs.now - state.doubted_at < DAY_S else None
+    doubted = state.doubted if inputs.now - state.doubted_at < settings.doubt_s else None
     behind = [other for other in settings.levels if other.depth > state.level.depth and other is not doubted]
     found = [(other, inputs.of(other)) for other in behind]
     known = [(other, bounds) for other, bounds in found if bounds is not None and bounds.estimate > 0.0]
@@ -113,7 +109,8 @@ def _stale(inputs: FallbackInputs, settings: FallbackSettings) -> bool:
 
 def _veto(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> tuple[Veto, str] | None:
     if state.latched:
-        return Veto.LATCHED, f"latched after {len(state.flips)} switches in a day: somebody must look and unlatch"
+        made = f"{len(state.flips)} of {settings.flips_per_day} switches of a day"
+        return Veto.LATCHED, f"latched with {made} made: somebody must look and unlatch"
     if inputs.rollout:
         return Veto.ROLLOUT, "pods are being replaced: what is measured now is a mixture"
     if inputs.scaling:
@@ -124,8 +121,11 @@ def _veto(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettin
 def _data_veto(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> tuple[Veto, str] | None:
     """Data that nothing may be done on: old, missing, or too little."""
     if _stale(inputs, settings):
-        age = "never measured" if inputs.measured_at is None else f"{inputs.now - inputs.measured_at:.0f} s old"
-        return Veto.STALE, f"the payoff is {age}: nothing is done on old data"
+        if inputs.measured_at is None:
+            return Veto.STALE, f"whether {state.level.words} pays was not measured: nothing is done on nothing"
+        age = inputs.now - inputs.measured_at
+        measured = f"whether {state.level.words} pays was measured {age:.0f} s ago"
+        return Veto.STALE, f"{measured}: nothing is done on old data"
     if inputs.of(state.level) is None:
         return Veto.UNKNOWN, f"whether {state.level.words} pays is not known"
     if state.level is not Level.OFF and inputs.effective_drafts < settings.least_effective:
@@ -161,11 +161,11 @@ def _leaving(state: FallbackState, inputs: FallbackInputs, settings: FallbackSet
 def _mistaken(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Outcome | None:
     """Home at once, if the level in force gives less than home gave when it was left, and so does all behind it.
 
-    What home gave is an hour old at most; the least stay is kept, and the last switch of a day may be used, because
+    What home gave must be young enough; the least stay is kept, and the last switch of a day may be used, because
     home is the better place to be latched.
     """
     here, behind, waited = inputs.of(state.level), _best(state, inputs, settings), inputs.now - state.since
-    if here is None or state.left <= 0.0 or not settings.dwell_s <= waited <= MOST_AGE_S:
+    if here is None or state.left <= 0.0 or not settings.dwell_s <= waited <= settings.recall_s:
         return None
     best = max(here.upper, 0.0 if behind is None else behind[1].estimate)
     if state.left <= (1.0 + settings.margin) * best or len(state.flips) >= settings.flips_per_day:
@@ -173,7 +173,7 @@ def _mistaken(state: FallbackState, inputs: FallbackInputs, settings: FallbackSe
     home = settings.home
     reason = (
         f"{state.level.words} gives {here}, and {home.words} gave at least {state.left:.2f}x when it was left: the"
-        f" estimate was wrong and is not believed for a day"
+        f" estimate was wrong and is not believed for {settings.doubt_s / 3600.0:.3g} h"
     )
     entered = _entered(state, settings, home, inputs.now, flip=True)
     return replace(entered, doubted=state.level, doubted_at=inputs.now), Decision(Act.SWITCH, home, reason)

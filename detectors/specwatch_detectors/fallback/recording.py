@@ -45,7 +45,9 @@ def read_recording(
     try:
         dump = _dump(text)
         found = list(_lines(text)) if dump is None else list(_rows(dump, settings, rule, estimates))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise RecordingError(f"{path}: a series has no label or key {error}") from error
+    except (AttributeError, TypeError, ValueError) as error:
         raise RecordingError(f"{path}: {error}") from error
     if not found:
         raise RecordingError(f"{path} holds no inputs and no series of {SPEEDUP.name}")

@@ -88,6 +88,15 @@ class Transition:
         """Whether the step being made is the last."""
         return self.index + 1 >= len(self.steps)
 
+    @property
+    def shares(self) -> Shares:
+        """Where it has left the lever."""
+        if self.phase is Phase.BACK:
+            return self.origin
+        if self.phase is Phase.INTENDED:
+            return self.steps[self.index - 1] if self.index else self.start
+        return self.plan.shares if self.moved else self.start
+
     def expects(self, shares: Shares) -> bool:
         """Whether the lever is where this transition may have left it, killed at whatever point."""
         before = self.steps[self.index - 1] if self.index else self.start

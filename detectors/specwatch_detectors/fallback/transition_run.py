@@ -110,10 +110,8 @@ class TransitionRun:
             return Ended(Ending.OVERTAKEN, transition, position.shares, words)
         if there and position.settled:
             if transition.last and transition.cause in {Cause.PROBE, Cause.PROBE_END}:
-                return Ended(
-                    Ending.DONE, transition, position.shares, f"{shares_text(position.shares)} are in force"
-                )
-            words = f"{shares_text(plan.shares)} are in force; watched for {self._settings.watch_s:.0f} s"
+                return Ended(Ending.DONE, transition, position.shares, shares_text(position.shares))
+            words = f"in force: {shares_text(plan.shares)}; watched for {self._settings.watch_s:.0f} s"
             return self._to(transition, "settled", Phase.WATCHED, now, words)
         if now - transition.since > self._settings.settle_s:
             why = position.note or f"the lever is at {shares_text(position.shares)}"
@@ -133,7 +131,7 @@ class TransitionRun:
             return self._noted(transition, f"held: {hold}")
         plan = self._lever.plan(transition.steps[transition.index + 1])
         after = replace(transition, plan=plan, index=transition.index + 1)
-        return self._to(after, "intent", Phase.INTENDED, now, f"{health.reason}; next {plan.text}")
+        return self._to(after, "intent", Phase.INTENDED, now, f"{health.reason}; next {shares_text(plan.shares)}")
 
     def _undo(self, transition: Transition, now: float) -> Transition | Ended:
         position = self._lever.describe()
@@ -165,7 +163,8 @@ class TransitionRun:
         if not transition.phase.backwards and not (error.retry and patience):
             why = f"the lever refuses: {error}" if not error.retry else f"given up after {failures} tries: {error}"
             return self._back(transition, now, why)
-        wait = self._settings.backoff(failures) if error.retry else self._settings.refused_s
+        asked = min(error.wait_s, self._settings.refused_s)
+        wait = max(asked, self._settings.backoff(failures)) if error.retry else self._settings.refused_s
         words = f"{error}; tried again in {wait:.0f} s"
         note = transition.note if transition.phase.backwards else str(error)
         after = replace(transition, failures=failures, retry_at=now + wait, note=note)

@@ -7,12 +7,12 @@ from copy import deepcopy
 from dataclasses import replace
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from deploy.actuators.kube_fields import Json
 from deploy.actuators.kube_samples import NAMESPACE, pools, route, service, take
 from deploy.actuators.kube_server import KubeServer
-from specwatch_deploy.actuators.health_change import HealthChange
+from deploy.actuators.movement_watch import MovementWatch
 from specwatch_deploy.actuators.route_weights import TOTAL
 from specwatch_detectors.fallback.actuator import Actuator, ActuatorError, Plan
 from specwatch_detectors.fallback.level import Level
@@ -282,20 +282,15 @@ def test_a_route_that_is_gone_is_not_tried_again(kube: KubeServer) -> None:
     assert not error.value.retry
 
 
-def test_health_asks_about_every_level_that_has_traffic(kube: KubeServer) -> None:
-    asked: list[Level] = []
-
-    def read(level: Level) -> HealthChange:
-        asked.append(level)
-        return HealthChange(1000, 0.0, 0.05 if level is Level.NGRAM else 0.0, 1.0, 1.0)
-
-    lever = pools(kube, health=read)
-    assert lever.health().ok
-    assert asked == [Level.DRAFT]
-    lever.apply(lever.plan(HALF))
-    found = lever.health()
-    assert (found.ok, found.known) == (False, True)
-    assert "n-gram: errors 0.00% to 5.00%" in found.reason
+def test_health_is_asked_of_whoever_was_told_of_each_movement(kube: KubeServer) -> None:
+    watch = MovementWatch()
+    lever = pools(kube, health=watch)
+    plan = lever.plan(HALF)
+    lever.apply(plan)
+    lever.undo(plan)
+    home = {Level.DRAFT: 1.0, Level.NGRAM: 0.0}
+    assert watch.told == [(home, HALF), (HALF, home)]
+    assert lever.health().reason == "worse"
     assert not pools(kube).health().known, "nobody measures it"
 
 

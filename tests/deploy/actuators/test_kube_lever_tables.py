@@ -10,9 +10,10 @@ import pytest
 from deploy.actuators.kube_samples import ARGUMENTS, NAMESPACE, cluster
 from deploy.actuators.kube_server import KubeServer
 from specwatch_deploy.actuators.cluster import Cluster
-from specwatch_deploy.actuators.health_change import HealthChange
+from specwatch_deploy.actuators.health_change import HealthLimits
 from specwatch_deploy.actuators.kube_levers import build_leader, build_pools, build_rollout, build_selector
 from specwatch_deploy.actuators.lever_table import LeverTable
+from specwatch_deploy.actuators.moved_health import HealthWatch, Unwatched
 from specwatch_detectors.fallback.actuator import ActuatorError
 from specwatch_detectors.fallback.level import Level
 
@@ -59,10 +60,17 @@ def test_each_kind_works(kube: KubeServer, kind: str) -> None:
     def connect_to(_: LeverTable, before_write: Callable[[], None]) -> Cluster:
         return cluster(kube, before_write=before_write)
 
-    health = lambda _: HealthChange(1000, 0.0, 0.0, 1.0, 1.0)  # noqa: E731 - two words long
-    lever = BUILDERS[kind](TABLES[kind], LEVELS, health, connect_to=connect_to)
+    asked: list[tuple[str, HealthLimits]] = []
+
+    def make(name: str, limits: HealthLimits) -> HealthWatch:
+        asked.append((name, limits))
+        return Unwatched()
+
+    table = {**TABLES[kind], "health": "engine", "health_requests": 7}
+    lever = BUILDERS[kind](table, LEVELS, make, connect_to=connect_to)
     assert lever.levels == LEVELS
-    assert (lever.describe().level, lever.health().ok) == (Level.DRAFT, True)
+    assert (lever.describe().level, lever.health().known) == (Level.DRAFT, False)
+    assert asked == [("engine", HealthLimits(requests=7))]
 
 
 def test_a_lever_that_may_not_write(kube: KubeServer) -> None:
@@ -91,6 +99,8 @@ def test_a_lever_that_may_not_write(kube: KubeServer) -> None:
         ("pools", {"steps": "1.0"}, "steps must grow"),
         ("pools", {"force": "yes"}, "force must be true or false, got 'yes'"),
         ("pools", {"least_ready": 0}, "least_ready must be a whole number of at least 1, got 0"),
+        ("pools", {"health": "good"}, "health must be one of request, engine, none, got 'good'"),
+        ("pools", {"health_p99_ratio": 0}, "health_p99_ratio must be a number above 0"),
         ("selector", {"label": ""}, "label must be a string"),
         ("rollout", {"engine": "tgi"}, r"engine must be one of vllm, sglang \(or give volume and config_maps\)"),
         ("rollout", {"arguments": {"draft": "x", "ngram": []}}, "arguments.draft must be a list of strings"),

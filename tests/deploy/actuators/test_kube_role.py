@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from deploy.actuators.kube_fields import Json
 from deploy.actuators.kube_samples import NAMESPACE, cluster, pools, rollout, selector

@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from deploy.actuators.kube_fields import Json
 from deploy.actuators.kube_samples import ARGS, ARGUMENTS, EAGLE, NAMESPACE, NGRAM, rollout, take
 from deploy.actuators.kube_server import Fault, KubeServer
+from deploy.actuators.movement_watch import MovementWatch
 from specwatch_deploy.actuators.applied_object import NOTE
 from specwatch_deploy.actuators.spec_flags import SGLANG, VLLM
 from specwatch_deploy.actuators.spec_place import ConfigMapVolume, ContainerArgs
@@ -271,3 +272,13 @@ def test_a_lost_answer_does_not_move_twice(kube: KubeServer) -> None:
     assert engine(kube)["args"] == NGRAM_ARGS
     lever.undo(plan)
     assert engine(kube)["args"] == ARGS
+
+
+def test_health_is_asked_of_whoever_was_told_of_each_movement(kube: KubeServer) -> None:
+    watch = MovementWatch()
+    lever = rollout(kube, health=watch)
+    plan = lever.plan({Level.NGRAM: 1.0})
+    lever.apply(plan)
+    lever.undo(plan)
+    assert watch.told == [(plan.before, plan.shares), (plan.shares, plan.before)]
+    assert lever.health().reason == "worse"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from deploy.actuators.kube_fields import Json
 from deploy.actuators.kube_samples import NAMESPACE, selector, take
 from deploy.actuators.kube_server import KubeServer
-from specwatch_deploy.actuators.health_change import HealthChange
+from deploy.actuators.movement_watch import MovementWatch
 from specwatch_detectors.fallback.actuator import Actuator, ActuatorError
 from specwatch_detectors.fallback.level import Level
 
@@ -141,12 +141,11 @@ def test_a_plan_for_where_it_is_already(kube: KubeServer) -> None:
     assert "nothing to change" in plan.text
 
 
-def test_health_of_the_selected_level(kube: KubeServer) -> None:
-    asked: list[Level] = []
-
-    def read(level: Level) -> HealthChange:
-        asked.append(level)
-        return HealthChange(500, 0.0, 0.0, 1.0, 1.2)
-
-    assert selector(kube, health=read).health().reason == "the drafter: errors 0.00% to 0.00%, p99 1 s to 1.2 s"
-    assert asked == [Level.DRAFT]
+def test_health_is_asked_of_whoever_was_told_of_each_movement(kube: KubeServer) -> None:
+    watch = MovementWatch()
+    lever = selector(kube, health=watch)
+    plan = lever.plan({Level.NGRAM: 1.0})
+    lever.apply(plan)
+    lever.undo(plan)
+    assert watch.told == [(plan.before, plan.shares), (plan.shares, plan.before)]
+    assert lever.health().reason == "worse"

@@ -166,8 +166,8 @@ def test_a_draining_pool_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ngram", "ok", "words"),
     [
-        (chat_answer("b"), True, "errors 0.00% to 0.00%"),
-        (chat_answer("b", status=500), False, "errors 0.00% to 100.00%"),
+        (chat_answer("b"), True, "errors 0.00% (0.00% before)"),
+        (chat_answer("b", status=500), False, "errors 100.00% (0.00% before)"),
     ],
 )
 def test_what_gained_traffic_is_held_against_the_traffic_before(
@@ -194,6 +194,9 @@ def test_a_pool_that_cannot_be_reached_is_no_healthy_one(tmp_path: Path) -> None
             chats(running, 3 * REQUESTS)
             health = local.health()
             assert (health.known, health.ok) == (True, False), health
+            assert "n-gram cannot be reached" in health.reason
+            assert "could not be measured" in health.reason
+            assert "errors" not in health.reason
 
 
 def test_without_a_movement_of_its_own_nothing_is_compared(local: LocalPool) -> None:
@@ -255,6 +258,11 @@ def test_it_is_built_from_its_table(running: RequestSidecar, tmp_path: Path) -> 
     assert (shares(running)["ngram"], local.steps) == (1.0, (0.5, 1.0))
 
 
+def test_without_a_token_it_says_that_it_cannot_move(running: RequestSidecar) -> None:
+    local = build({"url": f"http://127.0.0.1:{running.admin_port}"}, BOTH)
+    assert local.describe().note == "no token_file is given: weights cannot be set"
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -264,6 +272,7 @@ def test_it_is_built_from_its_table(running: RequestSidecar, tmp_path: Path) -> 
         ({"url": "http://h:1", "pools": {"draft": "a"}}, "one entry for each level"),
         ({"url": "http://h:1", "steps": [1, 0.5]}, "steps must grow"),
         ({"url": "http://h:1", "health_requests": 0}, "health_requests"),
+        ({"url": "http://h:1", "token_file": "/nowhere"}, "token_file /nowhere cannot be read: No such file"),
         ({"url": "http://h:1", "ca_file": "/nowhere.pem"}, "no certificates"),
     ],
 )

@@ -284,6 +284,7 @@ def test_it_is_built_from_its_table(scene: Scene) -> None:
         ({"url": "https://h", "state_file": "/nowhere/x", "secret_file": "x"}, "its directory does not exist"),
         ({"url": "https://h", "state_file": "x", "start": "off", "secret_file": "x"}, "start must be one of"),
         ({"url": "https://h", "state_file": "x"}, "secret_file is missing"),
+        ({"url": "https://h", "state_file": "x", "secret_file": "/nowhere"}, "secret_file /nowhere cannot be read"),
         ({"url": "https://h", "state_file": "x", "secret_file": "x", "tries": 0}, "tries"),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,37 @@ def test_a_log_that_was_just_rotated_is_gone_on_from(tmp_path: Path) -> None:
     again = AuditLog(path)
     assert again.open() == {"n": 1, "kind": "one"}
     again.close()
+
+
+@pytest.mark.parametrize("call", ["rename", "unlink"])
+def test_an_end_in_the_middle_of_putting_a_full_log_aside_loses_no_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    for deadly in range(4):
+        path = tmp_path / f"{deadly}.jsonl"
+        log = AuditLog(path, max_bytes=1, keep=3)
+        log.open()
+        for _ in range(6):
+            log.append({"kind": "one"})
+        real, left = getattr(os, call), [deadly]
+
+        def ends(*arguments: object, real: Callable[..., None] = real, left: list[int] = left) -> None:
+            if not left[0]:
+                raise OSError(5, "the end")
+            left[0] -= 1
+            real(*arguments)
+
+        with monkeypatch.context() as patched, suppress(AuditError):
+            patched.setattr(os, call, ends)
+            log.append({"kind": "last"})
+        log.close()
+        again = AuditLog(path, max_bytes=1, keep=3)
+        assert again.open() == {"n": 7, "kind": "last"}
+        again.append({"kind": "next"})
+        again.close()
+        numbers = [entry["n"] for entry in read_log(path).entries]
+        assert numbers == list(range(numbers[0], 9))
+        assert len(numbers) >= 3
 
 
 def test_two_controllers_do_not_write_one_log(tmp_path: Path) -> None:
@@ -176,10 +209,12 @@ def test_the_story_is_in_plain_words(new_rig: NewRig) -> None:
     assert texts[1].startswith(
         "moving to n-gram: the drafter gives 0.80x (0.79 to 0.81), n-gram 1.20x; lost so far"
     )
-    assert "n-gram has all of the traffic" in texts
+    assert texts[1].endswith("first step: 95 % draft, 5 % ngram")
+    assert texts[4] == "0 of 100 requests failed; next 75 % draft, 25 % ngram"
+    assert "n-gram has all of the traffic; 0 of 100 requests failed" in texts
     assert any(text.startswith("probing the drafter: time to see") for text in texts)
     assert any(text.startswith("the probe is over: the probe gives 1.80x") for text in texts)
-    assert texts[-1] == "the drafter is back with all of the traffic"
+    assert texts[-1] == "the drafter is back with all of the traffic; 0 of 100 requests failed"
     assert sum(line.kind == "round" for line in story(own.entries(), rounds=True)) > 5
     whole = summary(own.entries(), 0)
     assert whole is not None
@@ -206,3 +241,39 @@ def test_what_else_happens_is_told(new_rig: NewRig, trouble: Callable[[Any], Non
     trouble(own)
     own.rounds(8)
     assert any(line.text.startswith(said) for line in story(own.entries()))
+
+
+ODD = (
+    '{"at":"x","kind":"start","words":"w"}',
+    '{"at":null,"kind":"done","cause":["a"],"level":{}}',
+    '{"at":1e30,"kind":"start"}',
+    '{"at":NaN,"kind":"start"}',
+    '{"at":-1,"kind":"start"}',
+)
+ODD_PARTS = (
+    '{"at":1,"kind":"intent","decision":{"act":"probe"},"words":"w"}',
+    '{"at":1,"kind":"intent","decision":null,"words":"w"}',
+    '{"at":1,"kind":"advice","plan":5,"words":null}',
+    '{"at":1,"kind":"decision","decision":"x","words":"y"}',
+    '{"at":1,"kind":"operator","command":5}',
+    '{"at":1,"kind":"done","memory":5,"cause":["a"],"level":{}}',
+    '{"at":1,"kind":"intent","decision":{},"memory":{"transition":{"plan":{"shares":{"x":1}}}}}',
+)
+
+
+def test_a_log_that_somebody_has_changed_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join((*ODD, *ODD_PARTS)))
+    found = read_log(path)
+    assert (len(found.entries), found.damaged) == (len(ODD_PARTS), len(ODD))
+    assert len(list(story(found.entries))) == len(ODD_PARTS)
+    assert summary(found.entries, found.damaged) is not None
+
+
+@pytest.mark.parametrize("line", [*ODD, *ODD_PARTS, '{"n":"x","at":1,"kind":"start"}'])
+def test_nothing_is_gone_on_with_from_a_log_that_somebody_has_changed(new_rig: NewRig, line: str) -> None:
+    own = new_rig(lambda _: 0.8)
+    own.path.write_text(f"{line}\n")
+    view = own.rounds(5)
+    assert "cannot be gone on from" in view.troubles["audit"]
+    assert own.lever.calls == []

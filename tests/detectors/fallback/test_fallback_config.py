@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from specwatch_detectors.fallback import fallback_config, fallback_replay, mover, policy, transition_run
 from specwatch_detectors.fallback.advice_lever import AdviceLever
 from specwatch_detectors.fallback.config_table import ConfigError
-from specwatch_detectors.fallback.fallback_assembly import make_controller, make_lever, make_source
-from specwatch_detectors.fallback.fallback_config import config_of, load_config
+from specwatch_detectors.fallback.fallback_assembly import make_controller, make_lever, make_series, make_source
+from specwatch_detectors.fallback.fallback_config import FallbackConfig, config_of, load_config
 from specwatch_detectors.fallback.fallback_settings import FallbackSettings
 from specwatch_detectors.fallback.level import Level
+from specwatch_detectors.fallback.observation import ObservationSource
 from specwatch_detectors.fallback.probe_batch import ProbeAtBatch
 from specwatch_detectors.fallback.transition_settings import TransitionSettings
 from specwatch_detectors.payoff.payoff import Bounds
@@ -24,6 +27,10 @@ LEAST: dict[str, Any] = {
     "source": {"prometheus": "http://prometheus.example.com:9090"},
     "lever": {"kind": "none"},
 }
+
+
+def source_of(config: FallbackConfig) -> ObservationSource:
+    return make_source(config, make_series(config))
 
 
 def test_the_least_configuration_has_the_documented_defaults() -> None:
@@ -75,7 +82,7 @@ def test_pages_instead_of_prometheus() -> None:
     config = config_of({**LEAST, "source": {"pages": pages}})
     assert config.pages[Level.NGRAM] == ("http://127.0.0.1:9487/metrics",)
     assert config.seen.rule.level({"specwatch_level": "ngram"}, Level.DRAFT) is Level.NGRAM
-    make_source(config)
+    source_of(config)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +163,7 @@ def test_levers_are_looked_up_by_their_kind() -> None:
 
 def test_advice_cannot_act_and_a_log_needs_a_folder(tmp_path: Path) -> None:
     config = config_of({**LEAST, "audit_log": str(tmp_path / "log.jsonl")})
-    lever, source = make_lever(config, {}), make_source(config)
+    lever, source = make_lever(config, {}), source_of(config)
     with pytest.raises(ConfigError, match="advice only"):
         make_controller(config, lever, source, lambda: 0.0, acting=True)
     make_controller(config, lever, source, lambda: 0.0, acting=False)
@@ -169,7 +176,7 @@ HOME = {"profile": "llama-70b-fp8-h200", "method": "eagle3", "depth": 3}
 
 
 def test_a_profile_of_home_is_for_probes() -> None:
-    assert isinstance(make_source(config_of({**LEAST, "home": HOME})), ProbeAtBatch)
+    assert isinstance(source_of(config_of({**LEAST, "home": HOME})), ProbeAtBatch)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +185,7 @@ def test_a_profile_of_home_is_for_probes() -> None:
 def test_a_profile_that_cannot_be_used_is_one_line(changes: dict[str, str], said: str) -> None:
     config = config_of({**LEAST, "home": {**HOME, **changes}})
     with pytest.raises(ConfigError, match=said):
-        make_source(config)
+        source_of(config)
 
 
 @pytest.mark.parametrize("kind", [FallbackSettings, TransitionSettings])
@@ -189,6 +196,28 @@ def test_every_constant_is_in_the_docs_with_its_default(kind: type) -> None:
         if field.name != "levels":
             assert field.name in rows, field.name
             assert rows[field.name].split("|")[2].strip() == f"{field.default:g}", field.name
+
+
+def test_the_policy_has_no_number_that_is_no_setting() -> None:
+    """A day is a unit; every other number that the policy, its steps or its replay go by can be set."""
+    for module in (policy, transition_run, mover, fallback_replay):
+        numbers = {
+            name
+            for name, value in vars(module).items()
+            if name.isupper() and isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        assert numbers <= {"DAY_S"}, module.__name__
+
+
+def test_every_key_of_the_configuration_is_in_the_docs() -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs" / "fallback.md").read_text()
+    source = Path(fallback_config.__file__).read_text()
+    keys = set(re.findall(r'(?:top|source|table|lever)\.\w+\(\s*"(\w+)"', source))
+    assert {"model", "revision_labels", "home_deployments", "depth", "canary"} <= keys
+    missing = [
+        key for key in sorted(keys) if not re.search(rf"`[^`]*\b{key}\b|^{key} =|^\[{key}\]", text, re.MULTILINE)
+    ]
+    assert missing == []
 
 
 def test_the_documented_configuration_is_one() -> None:

@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from detectors.fallback.controller_rig import QUICK, START, NewRig, at_rest, level
+from specwatch_detectors.fallback.actuator import Health
 from specwatch_detectors.fallback.controller import ALL_OR_NOTHING
 from specwatch_detectors.fallback.decision import Act
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.operator_command import Order, control_path
+from specwatch_detectors.fallback.transition import same_shares
 
 
 def bad(_: float) -> float:
@@ -71,6 +73,23 @@ def test_every_movement_is_written_down_before_it_is_made(new_rig: NewRig) -> No
     assert own.entries("intent")[0]["inputs"]["speedup"]["draft"][1] == 0.8
 
 
+def test_what_is_shown_of_the_lever_is_where_the_round_has_left_it(new_rig: NewRig) -> None:
+    own = new_rig(bad_until(600.0))
+    own.world.changes = {}
+    for _ in range(60):
+        view = own.rounds(1)
+        assert view.position is not None
+        assert same_shares(view.position.shares, own.lever.shares)
+    assert len(own.lever.calls) > 8
+    own.lever.healthy = lambda: Health(ok=False, reason="worse")
+    own.world.draft = bad
+    for _ in range(20):
+        view = own.rounds(1)
+        assert view.position is not None
+        assert same_shares(view.position.shares, own.lever.shares)
+    assert any(call.startswith("undo") for call in own.lever.calls)
+
+
 def test_a_dry_run_moves_nothing_and_does_not_believe_that_it_did(new_rig: NewRig) -> None:
     own = new_rig(bad, acting=False)
     view = own.rounds(40)
@@ -84,7 +103,8 @@ def test_a_dry_run_moves_nothing_and_does_not_believe_that_it_did(new_rig: NewRi
     advice = own.entries("advice")
     assert len(advice) == 1
     assert advice[0]["acting"] is False
-    assert advice[0]["plan"] == "set 95 % draft, 5 % ngram; then set 75 % draft, 25 % ngram; then set 100 % ngram"
+    assert advice[0]["plan"] == "set 95 % draft, 5 % ngram\nset 75 % draft, 25 % ngram\nset 100 % ngram"
+    assert advice[0]["steps"] == "95 % draft, 5 % ngram; then 75 % draft, 25 % ngram; then 100 % ngram"
     assert "--act" in view.reason
 
 
@@ -135,6 +155,52 @@ def test_a_lever_of_all_or_nothing_returns_on_a_new_revision_only(new_rig: NewRi
     assert own.lever.calls[1:] == ["apply to 100 % draft"]
     assert view.memory is not None
     assert view.memory.moves["ngram draft new_revision"] == 1
+
+
+def test_a_revision_that_was_not_known_when_home_was_left_is_no_new_one(new_rig: NewRig) -> None:
+    own = new_rig(bad, steps=(1.0,))
+    own.until(at_rest(Level.NGRAM))
+    own.world.changes = {"revision": "vllm 0.32.0"}
+    assert level(own.rounds(100)) is Level.NGRAM
+    assert own.lever.calls == ["apply to 100 % ngram"]
+    own.world.draft = lambda _: 1.8
+    own.world.changes = {"revision": "vllm 0.33.0"}
+    own.until(at_rest(Level.DRAFT), most=5)
+
+
+def test_what_a_person_has_moved_is_not_taken_home_for_a_revision_they_knew(new_rig: NewRig) -> None:
+    own = new_rig(bad_until(600.0), steps=(1.0,))
+    for revision, wanted in (("draft 1", Level.NGRAM), ("draft 2", Level.DRAFT)):
+        own.world.changes = {"revision": revision}
+        own.until(at_rest(wanted))
+    own.lever.set({Level.NGRAM: 1.0})
+    assert level(own.rounds(100)) is Level.NGRAM
+
+
+def test_pods_of_home_that_come_and_go_do_not_end_its_probe(new_rig: NewRig) -> None:
+    """The probe's share may be what makes the drafter's pool grow."""
+    own = new_rig(bad_until(600.0))
+    own.until(at_rest(Level.NGRAM))
+    own.until(lambda view: view.memory is not None and view.memory.policy.probe_began is not None)
+    own.world.changes = {"home_scaling": True}
+    view = own.rounds(5)
+    assert view.memory is not None
+    assert view.memory.policy.probe_began is not None
+    assert "nothing measured yet" in view.reason
+    own.world.changes = {}
+    own.until(at_rest(Level.DRAFT))
+    assert own.entries("undone") == []
+
+
+@pytest.mark.parametrize("change", ["home_rollout", "home_scaling"])
+def test_no_probe_begins_while_pods_of_home_come_and_go(new_rig: NewRig, change: str) -> None:
+    own = new_rig(bad)
+    own.until(at_rest(Level.NGRAM))
+    own.world.changes = {change: True}
+    view = own.rounds(30)
+    assert view.memory is not None
+    assert view.memory.veto == change.removeprefix("home_")
+    assert own.lever.calls[3:] == []
 
 
 def test_a_canary_probes_without_moving_traffic(new_rig: NewRig) -> None:
@@ -188,6 +254,8 @@ def test_a_flapping_draft_latches_and_an_operator_unlatches(new_rig: NewRig) -> 
     view = own.until(lambda view: view.memory is not None and view.memory.policy.latched, most=2000)
     assert any(entry["decision"]["act"] == "latch" for entry in own.entries() if "decision" in entry)
     own.rounds(5)
+    assert same_shares(own.lever.shares, {Level.NGRAM: 1.0})  # the share of the probe that latched it, too
+    assert own.lever.calls[-1] == "apply to 100 % ngram"
     own.command(Order.UNLATCH)
     view = own.rounds(1)
     assert view.memory is not None

@@ -83,6 +83,12 @@ def test_a_probe_that_hurts_users_ends(new_rig: NewRig) -> None:
     assert any("p99 is three times" in entry["words"] for entry in own.entries())
 
 
+def test_what_is_missing_is_said_with_the_veto(new_rig: NewRig) -> None:
+    own = new_rig(bad)
+    own.world.changes = {"levels": {}, "missing": "there is no payoff of llama"}
+    assert own.rounds(1).reason.endswith("nothing is done on nothing; there is no payoff of llama")
+
+
 def test_a_lever_that_does_not_settle_is_set_back(new_rig: NewRig) -> None:
     own = new_rig(bad)
     real = own.lever.verify
@@ -193,6 +199,8 @@ def test_a_log_that_cannot_be_written_stops_everything(new_rig: NewRig) -> None:
     view = own.rounds(10)
     assert own.lever.calls == []
     assert "audit" in view.troubles
+    assert "cannot be written down: " in view.reason
+    assert not view.leading
     assert view.at == START + ROUND_S
 
 
@@ -202,3 +210,28 @@ def test_a_clock_that_runs_backwards_does_not_move_time(new_rig: NewRig) -> None
     own.now -= 3600.0
     view = own.rounds(1)
     assert view.at == START + 5 * ROUND_S
+    assert "3570 s behind the last entry" in view.troubles["clock"]
+    view = own.rounds(119)
+    assert view.troubles == {}
+
+
+def test_a_clock_that_is_set_back_and_data_that_follows_it_move_nothing(new_rig: NewRig) -> None:
+    own = new_rig()
+    own.rounds(5)
+    own.now -= 3600.0
+    own.world.draft = bad
+    view = own.rounds(100)
+    assert own.lever.calls == []
+    assert view.memory is not None
+    assert view.memory.policy.regret_s == 0.0
+    own.until(at_rest(Level.NGRAM))
+
+
+def test_a_clock_that_jumps_ahead_is_no_time_in_which_capacity_was_lost(new_rig: NewRig) -> None:
+    own = new_rig(bad, settings=replace(QUICK, switch_cost_s=500.0))
+    own.rounds(3)
+    own.now += 10 * 86_400.0
+    view = own.rounds(1)
+    assert own.lever.calls == []
+    assert view.memory is not None
+    assert view.memory.policy.regret_s < 600.0

@@ -200,6 +200,75 @@ def test_drift_and_revision_are_those_of_home() -> None:
     assert seen.revision == "t1 d2"
 
 
+def engine(samples: Samples, level: str, version: str, *, at: float = NOW) -> None:
+    own = {"specwatch_level": level, "instance": f"{level}-0"}
+    samples.add("specwatch_speculation_state", [(at, 1.0)], state="active", **own)
+    info = {"kind": "vllm", "dialect": "v1", "version": version}
+    pairs = [(at, "1.0")]
+    samples.series.setdefault("specwatch_engine_info", []).append({"metric": {**info, **own}, "values": pairs})
+
+
+def test_the_version_of_homes_engine_is_part_of_its_revision() -> None:
+    samples = Samples()
+    engine(samples, "draft", "0.32.0")
+    engine(samples, "ngram", "0.31.0")
+    engine(samples, "draft", "", at=NOW - 10.0)
+    assert source(samples).observe(NOW, Level.NGRAM, 0.0).revision == "vllm 0.32.0"
+    engine(samples, "draft", "0.33.0")
+    assert source(samples).observe(NOW, Level.NGRAM, 0.0).revision == "vllm 0.32.0, vllm 0.33.0"
+    old = Samples()
+    engine(old, "draft", "0.32.0", at=NOW - 200.0)
+    assert source(old).observe(NOW, Level.NGRAM, 0.0).revision == ""
+
+
+@pytest.mark.parametrize("probing", [False, True])
+def test_pods_that_serve_home_alone_are_told_apart(probing: bool) -> None:
+    samples = Samples()
+    for name, updated in (("llm-draft", 1), ("llm-ngram", 4)):
+        for figure, count in (
+            ("spec_replicas", 4),
+            ("status_replicas_updated", updated),
+            ("status_replicas_ready", 4),
+        ):
+            samples.add(f"kube_deployment_{figure}", [(NOW, count)], deployment=name)
+    samples.payoff("draft", (1.6, 1.7, 1.8))
+    samples.drafts("draft", 0, 9000)
+    settings = {"deployments": ("llm-ngram",), "home_deployments": ("llm-draft",)}
+    seen = source(samples, **settings).observe(NOW, Level.NGRAM, 0.0)
+    assert (seen.rollout, seen.scaling, seen.home_rollout, seen.home_scaling) == (False, False, True, False)
+    own = state(Level.NGRAM, probe_began=NOW - 30.0 if probing else None)
+    inputs = inputs_of(seen, own, NOW, FallbackSettings(), settled=True)
+    assert inputs.rollout is not probing
+    assert inputs.probe is None, "what is measured meanwhile is a mixture"
+    with pytest.raises(ObservationError, match="no Deployment llm-x"):
+        source(samples, home_deployments=("llm-x",)).observe(NOW, Level.DRAFT, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (None, "there is no specwatch_payoff_speedup_ratio: have the sidecars a step-time profile"),
+        ({"model": "other"}, "is there of other, not of llama"),
+        ({"specwatch_level": "ngram"}, "of llama has the label specwatch_level=draft"),
+        ({}, ""),
+    ],
+)
+def test_what_is_missing_is_named(labels: dict[str, Any] | None, said: str) -> None:
+    samples = Samples()
+    if labels is not None:
+        samples.payoff("draft", (0.9, 1.0, 1.1), **labels)
+    found = source(samples).observe(NOW, Level.DRAFT, 0.0).missing
+    assert said in found
+    assert bool(said) == bool(found)
+
+
+def test_missing_labels_of_levels_are_named() -> None:
+    samples = Samples()
+    samples.payoff("", (0.9, 1.0, 1.1), job="x")
+    rule = LevelRule(match={Level.DRAFT: {"job": "a"}})
+    assert "[source.levels] draft" in source(samples, rule=rule).observe(NOW, Level.DRAFT, 0.0).missing
+
+
 def test_no_answer_and_an_odd_one_are_one_error() -> None:
     samples = Samples()
     samples.down = "503 Service Unavailable"
