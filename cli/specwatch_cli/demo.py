@@ -11,6 +11,12 @@ import typer
 from specwatch_cli.errors import UserError
 from specwatch_exporters.sidecar.settings import SettingsError
 
+_HINT = (
+    "For Grafana: specwatch dashboards build --out DIR, then import the files of DIR (docs/dashboards.md).
+"
+    "For Prometheus: specwatch alerts build --out rules.yml (docs/alerts.md)."
+)
+
 
 def demo_command(
     seconds: Annotated[
@@ -42,12 +48,21 @@ def demo_command(
         )
     logging.getLogger("specwatch").addHandler(logging.NullHandler())
     logging.getLogger("specwatch").propagate = False
+    from specwatch_deploy.demo_alert import DemoAlert  # noqa: PLC0415 - likewise
     from specwatch_deploy.demo_fallback import DemoFallback  # noqa: PLC0415 - heavy, and only for this command
     from specwatch_detectors.demo_watch import demo_watch  # noqa: PLC0415 - likewise
     from specwatch_exporters.demo.run import run_demo  # noqa: PLC0415 - brings aiohttp, which only the demo needs
 
     try:
-        run_demo(engine, seconds, judges=demo_watch, fallback=DemoFallback(), log=history)
+        run_demo(
+            engine,
+            seconds,
+            judges=demo_watch,
+            fallback=DemoFallback(),
+            log=history,
+            alert=DemoAlert().look,
+            hint=_HINT,
+        )
     except SettingsError as error:
         raise UserError(str(error), exit_code=2) from error
     except OSError as error:

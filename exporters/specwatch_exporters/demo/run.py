@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event as Flag
 
 from prometheus_client import CollectorRegistry
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 
 from specwatch_exporters.demo.fallback import FallbackKit, FallbackPart, FallbackScene, WithTraffic
@@ -31,6 +31,9 @@ Judges = Callable[[CollectorRegistry | None], Watcher]
 Frames = Callable[[], AbstractContextManager[Callable[[Moment], None]]]
 """Makes what is called with each moment, twice a second, until the end."""
 
+Alert = Callable[[Moment, CollectorRegistry], RenderableType | None]
+"""What a person is told at a moment, from it and from the scrape sidecar's metrics; None for nothing."""
+
 SECONDS = 120.0
 _FRAME_S = 0.5
 _LINE_S = 5.0
@@ -44,6 +47,8 @@ def run_demo(
     fallback: FallbackKit | None = None,
     log: Path | None = None,
     frames: Frames | None = None,
+    alert: Alert | None = None,
+    hint: str = "",
 ) -> None:
     """Watch an engine live.
 
@@ -55,6 +60,8 @@ def run_demo(
         fallback: makes what moves the simulated engines' traffic; None moves nothing.
         log: where its audit log is kept; None throws it away.
         frames: what shows each moment; None redraws a terminal in place, and prints lines elsewhere.
+        alert: what a person is told, printed beside the moments; None tells nothing.
+        hint: what to do next, printed at the end.
 
     Raises:
         SettingsError: the address cannot be used.
@@ -88,7 +95,9 @@ def run_demo(
             fallback=part,
         )
         with (frames or _frames(console))() as show:
-            _loop(watch, stage, total, stop, show)
+            _loop(watch, stage, total, stop, _telling(show, alert, sidecar.registry, console))
+    if hint:
+        console.print(hint, highlight=False, markup=False, soft_wrap=True)
     console.print("Stopped; nothing is left running.")
 
 
@@ -119,6 +128,20 @@ def _loop(
             watch.events += stage.play(watch.elapsed_s)
         show(watch.frame())
         stop.wait(_FRAME_S)
+
+
+def _telling(
+    show: Callable[[Moment], None], alert: Alert | None, registry: CollectorRegistry, console: Console
+) -> Callable[[Moment], None]:
+    """Show each moment, and print what a person is told above it."""
+
+    def shown(moment: Moment) -> None:
+        show(moment)
+        told = None if alert is None else alert(moment, registry)
+        if told is not None:
+            console.print(told)
+
+    return shown
 
 
 def _frames(console: Console) -> Frames:
