@@ -12,8 +12,7 @@ from specwatch_cli.errors import UserError
 from specwatch_exporters.sidecar.settings import SettingsError
 
 _HINT = (
-    "For Grafana: specwatch dashboards build --out DIR, then import the files of DIR (docs/dashboards.md).
-"
+    "For Grafana: specwatch dashboards build --out DIR, then import the files of DIR (docs/dashboards.md).\n"
     "For Prometheus: specwatch alerts build --out rules.yml (docs/alerts.md)."
 )
 
