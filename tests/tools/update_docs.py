@@ -34,11 +34,12 @@ def metrics_table() -> str:
 
 
 def metric_names() -> str:
-    """Names by the part that exports them, without the prefix that all have."""
-    rows = []
+    """How many metrics each part exports, and the first that nobody else does."""
+    rows = ["| part | metrics | such as |", "|---|---:|---|"]
     for part in Source:
-        names = [metric.name.removeprefix("specwatch_") for metric in CATALOG if part in metric.source]
-        rows.append(f"- *{part}*: {', '.join(f'`{name}`' for name in names)}")
+        own = [metric for metric in CATALOG if part in metric.source]
+        names = [metric.name for metric in own if metric.source == part] or [metric.name for metric in own]
+        rows.append(f"| {part} | {len(own)} | {', '.join(f'`{name}`' for name in names[:3])} |")
     return "\n".join(rows) + "\n"
 
 
