@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -71,6 +71,9 @@ bench-classes: $(VENV) ## Measure the traffic classifier
 
 bench-fallback: $(VENV) ## Simulate a month with ten drifts under six ways of falling back
 	$(RUN) tests/bench_fallback/run.py $(ARGS)
+
+bench-scale: $(VENV) ## Simulate seven traces under specwatch's demand and six other ways to scale (4 minutes)
+	$(RUN) tests/bench_scale/run.py $(ARGS)
 
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model
