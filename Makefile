@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale bench-dashboards bench-demo classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -74,6 +74,12 @@ bench-fallback: $(VENV) ## Simulate a month with ten drifts under six ways of fa
 
 bench-scale: $(VENV) ## Simulate seven traces under specwatch's demand and six other ways to scale (4 minutes)
 	$(RUN) tests/bench_scale/run.py $(ARGS)
+
+bench-dashboards: $(VENV) $(TOOLS) ## Time every query of the dashboards at 200 pods and a day of data (1 GB in the temporary folder)
+	$(RUN) tests/bench_dashboards.py $(ARGS)
+
+bench-demo: $(VENV) ## Run a small matrix against the replay engine, in a minute
+	@$(BIN)/specwatch bench run bench/matrices/replay-demo.yaml $(ARGS)
 
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model
