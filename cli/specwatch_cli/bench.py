@@ -72,3 +72,26 @@ def run_command(
         run_matrix(matrix, settings, url, only_list=only_list)
     except BenchError as error:
         raise UserError(str(error), exit_code=2) from error
+
+
+@app.command("profile")
+def profile_command(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS_DIR", help="Folder of one target that `run` wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write a step-time profile for --payoff-profile.")
+    ] = None,
+) -> None:
+    """Print what a step costs with and without speculation, by method, K and batch size.
+
+    Exit status: 0, or 2 when the folder has no cells that can be compared.
+    """
+    from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - brings aiohttp, not for --help
+    from specwatch_bench.profile_table import read_table, table_lines, write_profile  # noqa: PLC0415 - numpy
+
+    try:
+        table = read_table(results)
+        typer.echo("\n".join(table_lines(table)))
+        if out is not None:
+            write_profile(table, out)
+    except BenchError as error:
+        raise UserError(str(error), exit_code=2) from error

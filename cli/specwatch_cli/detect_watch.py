@@ -75,7 +75,8 @@ def watch_command(
     Raw samples are read, so that a pod that restarts, appears or goes is neither a jump nor a drop. With --state it
     goes on to the same verdicts as without a break. Stops cleanly on SIGTERM and Ctrl-C.
 
-    Exit status: 0, 1 when Prometheus does not answer (--once) or the address is taken, 2 for wrong usage.
+    Exit status: 0, 1 when Prometheus does not answer or has no counts (--once) or the address is taken, 2 for wrong
+    usage.
     """
     if output not in {"table", "json"} or log_level.lower() not in _LEVELS:
         raise UserError(f"--format is table or json, --log-level {', '.join(_LEVELS)}", exit_code=2)
@@ -121,8 +122,10 @@ def _once(watcher: Watcher, output: str) -> None:
         raise UserError(reason)
     if output == "json":
         typer.echo(readings_json(readings))
-    else:
+    elif readings:
         print_readings(readings)
+    if not readings:
+        raise UserError("no model has counts of drafts in that time: is a sidecar scraped, does --match fit?")
 
 
 def _run(watcher: Watcher, listen: str, settings: WatchSettings) -> None:

@@ -23,11 +23,6 @@ _STYLE = {
 def print_readings(readings: Mapping[str, ModelReading], console: Console | None = None) -> None:
     """Print what is known of each model."""
     console = console or Console()
-    if not readings:
-        console.print(
-            "No model has counts of drafts in that time. Is the sidecar's page scraped, does --match fit?"
-        )
-        return
     table = Table(pad_edge=False)
     table.add_column("model", overflow="fold")
     table.add_column("state")

@@ -28,10 +28,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from specwatch_detectors.class_coverage import LEAST_COVERAGE
 from specwatch_detectors.class_monitor import MAX_CLASSES
 from specwatch_detectors.drift_bank import DriftBank
 from specwatch_detectors.history import DAY_S, History, ModelHistory, clock
-from specwatch_detectors.model_monitor import LEAST_COVERAGE, Calibration
+from specwatch_detectors.model_monitor import Calibration
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.profile import ModelProfile, Profile, StreamProfile
 from specwatch_detectors.reading import Change

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
+from specwatch_detectors.engine_life import EngineLife
 from specwatch_detectors.reading import Change
 from specwatch_exporters.report import ModelReport
 
@@ -16,7 +17,8 @@ ADAPTIVE_SPAN_S: Final = 3600.0
 class ChangeWatch:
     """Compares version, method and K with what they were; unknown is no change, and K = 0 is known.
 
-    An engine that changes K three times within an hour adapts it by itself: from then on a changed K is no event.
+    After a restart of the watch the engine may be another process than before: that is a restart of the engine. An
+    engine that changes K three times within an hour adapts it by itself: from then on a changed K is no event.
     """
 
     def __init__(self) -> None:
@@ -24,6 +26,9 @@ class ChangeWatch:
         self._method: str | None = None
         self._depth: int | None = None
         self._depth_changes: deque[float] = deque(maxlen=ADAPTIVE_CHANGES)
+        self._life = EngineLife()
+        self._unseen = False
+        """Whether nothing was seen of the engine yet since it was kept."""
 
     @property
     def adaptive(self) -> bool:
@@ -31,7 +36,15 @@ class ChangeWatch:
         changes = self._depth_changes
         return len(changes) == ADAPTIVE_CHANGES and changes[-1] - changes[0] <= ADAPTIVE_SPAN_S
 
-    def take(self, report: ModelReport, version: str | None, now: float, *, restarted: bool) -> list[Change]:
+    def take(
+        self,
+        report: ModelReport,
+        version: str | None,
+        now: float,
+        *,
+        restarted: bool,
+        life: EngineLife = EngineLife(),  # noqa: B008 - immutable
+    ) -> list[Change]:
         """What changed since the last look, the weightiest last.
 
         Args:
@@ -39,8 +52,9 @@ class ChangeWatch:
             version: of the engine, if it tells.
             now: seconds.
             restarted: its counters started again.
+            life: signs of its processes, if there are any.
         """
-        found = [Change.RESTART] if restarted else []
+        found = [Change.RESTART] if self._replaced(life) or restarted else []
         told, method, depth = version or None, report.method or None, report.speculative_tokens
         if self._differs(self._version, told):
             found.append(Change.VERSION)
@@ -55,6 +69,14 @@ class ChangeWatch:
         self._method = self._method if method is None else method
         return found
 
+    def _replaced(self, life: EngineLife) -> bool:
+        """Whether the engine is not the one that was kept; said once."""
+        if not life.known:
+            return False
+        replaced = self._unseen and life.began_after(self._life)
+        self._life, self._unseen = life, False
+        return replaced
+
     def state(self) -> dict[str, Any]:
         """What is known of the engine, as JSON: after a restart the next look is compared with it."""
         return {
@@ -62,6 +84,7 @@ class ChangeWatch:
             "method": self._method,
             "depth": self._depth,
             "depth_changes": list(self._depth_changes),
+            "life": self._life.state(),
         }
 
     @classmethod
@@ -74,7 +97,8 @@ class ChangeWatch:
         try:
             version, method, depth = state["version"], state["method"], state["depth"]
             times = [float(at) for at in state["depth_changes"]]
-        except (KeyError, TypeError) as error:
+            life = EngineLife.restored(state["life"]) if "life" in state else EngineLife()
+        except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not the state of a change watch: {error!r}") from error
         if not all(text is None or isinstance(text, str) for text in (version, method)):
             raise ValueError("not the state of a change watch: version and method are texts")
@@ -83,6 +107,7 @@ class ChangeWatch:
         watch = cls()
         watch._version, watch._method, watch._depth = version, method, depth
         watch._depth_changes.extend(times)
+        watch._life, watch._unseen = life, True
         return watch
 
     @staticmethod

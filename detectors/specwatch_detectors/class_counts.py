@@ -25,6 +25,9 @@ _NAMES: Final = {
     )
 }
 
+_NO_CLASS: Final = frozenset({"", UNKNOWN})
+"""Traffic class of what nobody told the class of."""
+
 
 class _Series(NamedTuple):
     """One counter; `position` is -1 where it has none."""
@@ -98,6 +101,8 @@ def _windows(grown: Mapping[_Series, float]) -> dict[str, dict[str, Window]]:
         own[key] = own.get(key, 0.0) + value
     found: dict[str, dict[str, Window]] = {}
     for (model, name), own in groups.items():
+        if name in _NO_CLASS:
+            continue
         drafts = own.get((request_catalog.DRAFTS.name, -1), 0.0)
         if drafts > 0.0:
             found.setdefault(model, {})[name] = _window(own, drafts)

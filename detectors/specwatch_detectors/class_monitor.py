@@ -14,6 +14,7 @@ from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, Reading
 from specwatch_detectors.standardised_cusum import StandardisedCusum
 from specwatch_detectors.window import Window
+from specwatch_exporters.classes.class_name import OTHER
 
 MAX_CLASSES: Final = 12
 FORGET_S: Final = 7 * 86_400.0
@@ -55,8 +56,10 @@ class ClassMonitor:
         self._total = 0.0
         self.score: float | None = None
         self.drifted = False
-        self._retest = False
         self.alarms = 0
+        self.since: float | None = None
+        """When the evidence of all classes together began, or that of the drift that it became."""
+        self._seen: float | None = None
         if state is not None:
             self._restore(state)
 
@@ -81,6 +84,7 @@ class ClassMonitor:
         """Kept times that lie in the future are moved to now."""
         for monitor in self.monitors.values():
             monitor.rebase(now)
+        self.since, self._seen = (None if at is None else min(at, now) for at in (self.since, self._seen))
 
     def update(
         self, observations: Mapping[str, Window], now: float, drafts: float | None = None
@@ -92,17 +96,19 @@ class ClassMonitor:
             now: end of the interval, seconds.
             drafts: of all traffic, with a class or without; those of the classes if None.
         """
+        began = now if self._seen is None else self._seen
         fresh = {}
         for name, window in sorted(observations.items()):
             if name not in self.monitors:
                 self._make_room(now)
-                if len(self.monitors) >= MAX_CLASSES:
+                if name == OTHER or len(self.monitors) >= MAX_CLASSES:
                     continue
                 self.monitors[name] = self._new_monitor(name, self._settings)
-            fresh[name] = self.monitors[name].update(window, now)
+            fresh[name] = self.monitors[name].update(window, now, began)
         self._refresh()
         self._cover(observations, drafts)
-        self._test(observations)
+        self._test(observations, began)
+        self._seen = now
         return {name: fresh.get(name) or monitor.reading(now) for name, monitor in sorted(self.monitors.items())}
 
     def _make_room(self, now: float) -> None:
@@ -121,36 +127,26 @@ class ClassMonitor:
         whole = sum(window.drafts for window in observations.values()) if drafts is None else drafts
         self._total = _FADE * self._total + whole
 
-    def _test(self, observations: Mapping[str, Window]) -> None:
+    def _test(self, observations: Mapping[str, Window], began: float) -> None:
         if self._clear is not None:
-            if self._cured() or self._clear.update(observations) >= 1.0:
+            if self._clear.update(observations) >= 1.0:
                 self._clear, self.drifted = None, False
                 self._reset()
             return
         self.score = max((test.update(observations) for test in self._tests.values()), default=None)
+        self.since = (began if self.since is None else self.since) if self.score else None
         if self.score is not None and self.score >= 1.0:
             self.drifted, self.alarms = True, self.alarms + 1
             self._clear = self._new_clear()
-
-    def _cured(self) -> bool:
-        """After a restart: every class has tested its draft again, and none found it worse."""
-        if not self._retest or any(monitor.testing_deploy for monitor in self.monitors.values()):
-            return False
-        self._retest = False
-        return not any(monitor.drifted for monitor in self.monitors.values())
-
-    def within(self, observations: Mapping[str, Window]) -> float:
-        """Evidence of one interval for the coarser change within classes, in nats; negative: as the baselines."""
-        ratio = f"{min(member.ratio for member in FINE):g}"
-        return self._tests[ratio].increment(observations) if ratio in self._tests else 0.0
 
     def changed(self, change: Change) -> None:
         """The engine changed: every class tests its draft again, the evidence so far is forgotten."""
         for monitor in self.monitors.values():
             monitor.changed(change)
-        if change is Change.RESTART and self._clear is not None:  # a restart alone ends no drift
+        if change is Change.DEPTH:  # the positions that are judged go on as they were
+            return
+        if change is not Change.METHOD and self._clear is not None:  # a change alone ends no drift
             self._clear.reset()
-            self._retest = True
             return
         self._clear, self.drifted = None, False
         self._reset()
@@ -159,14 +155,14 @@ class ClassMonitor:
         """Somebody says that the present acceptance is the new normal: every class learns again."""
         for monitor in self.monitors.values():
             monitor.accept()
-        self._clear, self.drifted, self._retest = None, False, False
+        self._clear, self.drifted = None, False
         self._joined = set()
         self._reset()
 
     def _reset(self) -> None:
         for test in self._tests.values():
             test.reset()
-        self.score = None
+        self.score = self.since = None
 
     def _refresh(self) -> None:
         """Follow the classes' baselines: a class joins once its own fine members judge."""
@@ -228,8 +224,9 @@ class ClassMonitor:
             "total": self._total,
             "score": self.score,
             "drifted": self.drifted,
-            "retest": self._retest,
             "alarms": self.alarms,
+            "since": self.since,
+            "seen": self._seen,
         }
 
     def _restore(self, state: Mapping[str, Any]) -> None:
@@ -245,6 +242,5 @@ class ClassMonitor:
             self._clear = self._new_clear(state["clear"])
         self._drafts = {name: float(value) for name, value in state["drafts"].items()}
         self._total = float(state["total"])
-        self.score = state["score"]
+        self.score, self.since, self._seen = state["score"], state["since"], state["seen"]
         self.drifted, self.alarms = bool(state["drifted"]), int(state["alarms"])
-        self._retest = bool(state["retest"])

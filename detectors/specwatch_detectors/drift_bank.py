@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -44,15 +45,24 @@ Cusum = ChainCusum | MeanCusum
 class DriftBank:
     """The members that the baseline is good enough for, updated together.
 
+    Positions that are known much less well than those before them are left out as long as fewer positions can be
+    judged better. What a predecessor judged stays judged: a spread that turns out wider takes fine members away,
+    but never the last one, and no position.
+
     Args:
-        baseline: frozen.
+        baseline: frozen; its first positions are used, as many as are known well enough.
         design: design effect, safety factor included.
         threshold: h of every member, in nats.
         depth: draft tokens per draft, for engines without positions.
         state: what `state` of a predecessor gave; members that it lacks start at 0.
+        judged: positions that the predecessor judged.
 
     Attributes:
-        error: relative standard error of the baseline, which decides who may judge.
+        baseline: of the positions that are judged.
+        q: its conditional acceptances.
+        mean: its accepted tokens per draft of full depth, or None before any draft.
+        error: relative standard error of that baseline, which decides who may judge.
+        judged: positions that are judged; 0 without members, or without positions.
     """
 
     def __init__(
@@ -63,20 +73,24 @@ class DriftBank:
         threshold: float,
         depth: int,
         state: Mapping[str, Any] | None = None,
+        judged: int = 0,
     ) -> None:
-        self.baseline = baseline
         self.design = design
         self._depth = depth
         kept = {} if state is None else state
-        self.error = _error(baseline, design, depth)
-        fine = tuple(member for member in FINE if self.error <= member.needs)
-        self.members = fine or ((COARSE,) if self.error <= COARSE.needs else ())
-        self.complete = fine == FINE
+        choices = [_choice(baseline.first(positions), design, depth) for positions in baseline.prefixes]
+        allowed = [choice for choice in choices if len(choice.baseline.q) >= judged] or choices[:1]
+        best = max(allowed, key=lambda choice: choice.rank)
+        self.baseline, self.error = best.baseline, best.error
+        self.q, self.mean = self.baseline.q, self.baseline.mean_accepted
+        self.members = best.members or ((COARSE,) if kept and math.isfinite(best.error) else ())
+        self.complete = self.members == FINE
+        self.judged = len(self.q) if self.members else 0
         self._cusums: dict[str, Cusum] = {
             f"{member.ratio:g}": self._cusum(member.ratio, threshold, kept.get(f"{member.ratio:g}"))
             for member in self.members
         }
-        first = baseline.q[0] if baseline.q else 0.0
+        first = self.q[0] if self.q else 0.0
         self._hard = HardFailure(first, design=design, state=kept.get("hard")) if first and self.members else None
 
     def update(self, observation: Window) -> float:
@@ -127,11 +141,11 @@ class DriftBank:
 
     def _cusum(self, ratio: float, threshold: float, state: State | None, *, start: float = 1.0) -> Cusum:
         """A CUSUM of `ratio` times the acceptance that is `start` times the baseline's, position by position."""
-        design, q = self.design, self.baseline.q
+        design, q = self.design, self.q
         if q:
             scaled = [start * value for value in q]
             return ChainCusum(scaled, ratio=ratio, design=design, threshold=threshold, state=state)
-        equal = chain.geometric(self.baseline.mean_accepted or 0.0, self._depth)
+        equal = chain.geometric(self.mean or 0.0, self._depth)
         mean = chain.mean_accepted([start * value for value in equal])
         return MeanCusum(mean, depth=self._depth, ratio=ratio, design=design, threshold=threshold, state=state)
 
@@ -139,6 +153,25 @@ class DriftBank:
         """The evidence of each member by name."""
         found = {name: cusum.state() for name, cusum in self._cusums.items()}
         return found if self._hard is None else {**found, "hard": self._hard.state()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A baseline that could judge, and who could judge with it."""
+
+    baseline: Baseline
+    error: float
+    members: tuple[Member, ...]
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        return sum(member in FINE for member in self.members), bool(self.members)
+
+
+def _choice(baseline: Baseline, design: float, depth: int) -> _Choice:
+    error = _error(baseline, design, depth)
+    fine = tuple(member for member in FINE if error <= member.needs)
+    return _Choice(baseline, error, fine or ((COARSE,) if error <= COARSE.needs else ()))
 
 
 def _error(baseline: Baseline, design: float, depth: int) -> float:

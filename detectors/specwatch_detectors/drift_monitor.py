@@ -12,15 +12,16 @@ from typing import Any, Final
 
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.deploy_test import DeployTest, Verdict
-from specwatch_detectors.drift_bank import Cusum, DriftBank
+from specwatch_detectors.drift_bank import DriftBank
 from specwatch_detectors.fall import Fall
+from specwatch_detectors.lasting_drift import LastingDrift
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState, Reading
-from specwatch_detectors.stream_reading import Knowledge, comparison, judgement
+from specwatch_detectors.stream_reading import Knowledge, Lengths, comparison, judgement, lengths
 from specwatch_detectors.stream_spread import StreamSpread
 from specwatch_detectors.window import NOTHING, Window
 
-RELEARN: Final = frozenset({Change.DEPLOY, Change.VERSION, Change.DEPTH, Change.METHOD})
+RELEARN: Final = frozenset({Change.DEPLOY, Change.VERSION, Change.METHOD})
 _GROWTH: Final = 1.25
 _RECENT_FADE: Final = 0.9
 _REFIT_EVERY: Final = 180
@@ -61,11 +62,12 @@ class DriftMonitor:
         self._learning = Baseline() if baseline is None else baseline
         self.bank = self._new_bank(self._learning)
         self._frozen = self.bank.complete
+        self._young = 0.0
+        """Trials of positions that were not judged yet, at the last look whether they are known well enough."""
         self._next: Baseline | None = None
         self._deploy: DeployTest | None = None
         self._deploy_change = Change.DEPLOY
-        self._clear: Cusum | None = None
-        self._drift_reason = ""
+        self._drift: LastingDrift | None = None
         self._fall = Fall()
         self._recent = NOTHING
         self._seen: float | None = None
@@ -81,12 +83,13 @@ class DriftMonitor:
     @property
     def drifted(self) -> bool:
         """A drift was found, and nothing since says that it is over; silence does not."""
-        return self._clear is not None
+        return self._drift is not None
 
     @property
     def fallen(self) -> Window:
-        """Counts since the evidence of a drop began; nothing while there is none."""
-        return self._fall.counts
+        """Counts of judged positions since the evidence of a drop began; nothing while there is none."""
+        counts = self._fall.counts
+        return counts.first(min(self.bank.judged, counts.depth(0.5))) if self.bank.judged else counts
 
     def silence(self, now: float) -> float:
         """Seconds since the last drafts; infinite before any."""
@@ -94,33 +97,36 @@ class DriftMonitor:
 
     # Taking in.
 
-    def update(self, observation: Window, now: float) -> Reading:
+    def update(self, observation: Window, now: float, began: float | None = None) -> Reading:
         """Take one interval in; one without drafts is no evidence.
 
         Args:
             observation: counts of the interval.
             now: its end, seconds of any clock that does not run backwards; an interval that is not newer than the
                 last one is left out, because it was counted already.
+            began: its beginning; the end of the last one if None.
         """
         if self._seen is not None and now <= self._seen:
             return self.reading(now)
-        before = self._seen
+        before = self._seen if began is None else began
         self._seen = now
         if observation.drafts <= 0.0:
             return self.reading(now)
         self._drafted = now
         self._recent = self._recent.scaled(_RECENT_FADE) + observation
-        if self._clear is not None:
-            self._recover(observation)
-            self._test_cure(observation)
+        began = now if before is None else before
+        if self._drift is not None:
+            if self._drift.update(observation, began, self._fall, self._recent):
+                self._drift = None
+                self.bank.reset()
+                self._fall.end()
             return self.reading(now)
         self._spread.update(observation)
         score = self.bank.update(observation)
-        self._fall.take(observation, now if before is None else before, quiet=self.bank.quiet)
+        self._fall.take(observation, began, quiet=self.bank.quiet)
         if self._deploy is not None:
             self._test_deploy(observation)
         elif score >= 1.0 and self._fall.counts.drafts >= self._settings.least_effective * self.bank.design:
-            self._recent = self._fall.counts  # from the onset on; what came before would make the drop look small
             self._alarm(_WHAT.get(self.bank.loudest, "acceptance has dropped"))
         self._learn(observation, score)
         return self.reading(now)
@@ -128,36 +134,41 @@ class DriftMonitor:
     def changed(self, change: Change) -> None:
         """The engine changed: test the draft against the last good baseline; another method starts anew.
 
-        Without positions the mean depends on the number of draft tokens, so another number starts anew too. A
-        restart that comes with a deploy, in whatever order, is part of the deploy. A mere restart does not end a
-        drift: it may have cured the draft, which is tested, or not.
+        Another number of draft tokens starts anew without positions, because the mean depends on it; with them it
+        changes nothing. A restart that comes with a deploy, in whatever order, is part of the deploy. A drift does
+        not end with a change: that may have cured the draft, or made it worse still, or done nothing.
         """
-        self._recent = NOTHING
-        if change is Change.RESTART and self._clear is not None and self.bank.members:
-            self._clear.reset()
-            self._deploy, self._deploy_change = self.bank.deploy_test(), change
+        if change is Change.DEPTH and self.bank.baseline.q:
+            self._deploy_change = self._deploy_change if self._deploy is None else change
             return
-        self._clear = None
-        self._drift_reason = ""
-        self.bank.reset()
-        self._fall.end()
-        other = change is Change.METHOD or (change is Change.DEPTH and not self.bank.baseline.q)
-        if other or not self.bank.members:
+        self._recent = NOTHING
+        if change in {Change.METHOD, Change.DEPTH} or not self.bank.members:
             self._start_anew()
             return
-        part = change is Change.RESTART and self._deploy is not None and self._next is not None
-        if not part:
-            self._deploy_change = change
-        self._deploy = self.bank.deploy_test()
-        self._next = Baseline() if part or change in RELEARN else None
+        part = change is Change.RESTART and self._next is not None and self._deploy is not None
+        renewed = part or change in RELEARN
+        if self._drift is not None:
+            self._drift.changed(change, self._just_before())
+            self._next = Baseline() if renewed else self._next
+        else:
+            self._deploy_change = self._deploy_change if part else change
+            self.bank.reset()
+            self._fall.end()
+            self._deploy = self.bank.deploy_test()
+            self._next = Baseline() if renewed else None
         if self._next is not None:
             self._spread.renew(self.bank.design)
 
+    def _just_before(self) -> DriftBank:
+        """A bank on what acceptance is like in the drift."""
+        return self._new_bank(Baseline(self._fall.counts), design=self.bank.design)
+
     def rebase(self, now: float) -> None:
         """Kept times that lie in the future (a clock that was ahead) are moved to now."""
-        self._seen, self._drafted, self._fall.since = (
-            None if at is None else min(at, now) for at in (self._seen, self._drafted, self._fall.since)
-        )
+        self._seen, self._drafted = (None if at is None else min(at, now) for at in (self._seen, self._drafted))
+        self._fall.rebase(now)
+        if self._drift is not None:
+            self._drift.rebase(now)
 
     def accept(self) -> None:
         """Somebody says that the present acceptance is the new normal: forget the baseline and learn again."""
@@ -167,35 +178,15 @@ class DriftMonitor:
         self._learning, self._frozen, self.calibrated = Baseline(), False, False
         self._spread = StreamSpread(self._settings)
         self.bank = self._new_bank(self._learning)
-        self._next = self._deploy = self._clear = None
-        self._drift_reason = ""
+        self._next = self._deploy = self._drift = None
         self._fall.end()
 
     def _alarm(self, what: str) -> None:
         self.alarms += 1
-        self._drift_reason = what
-        self._clear = self.bank.clear_test(self._settings.clear_threshold)
+        self._fall.settle(self.bank.baseline, self._depth)
+        self._recent = self._fall.counts  # from the onset on; what came before would make the drop look small
+        self._drift = LastingDrift(self.bank, self._settings.clear_threshold, what)
         self._next = None if self._next is None else Baseline()  # what it has learned may be drift already
-
-    def _recover(self, observation: Window) -> None:
-        if self._clear is not None and self._clear.update(observation) >= 1.0:
-            self._end_drift()
-
-    def _end_drift(self) -> None:
-        self._clear = self._deploy = None
-        self._drift_reason = ""
-        self.bank.reset()
-        self._fall.end()
-
-    def _test_cure(self, observation: Window) -> None:
-        """After a restart during a drift: a draft as good as before ends it, a worse one is no second alarm."""
-        if self._deploy is None or self._clear is None:
-            return
-        self._deploy.update(observation)
-        if self._deploy.verdict is Verdict.AS_GOOD:
-            self._end_drift()
-        elif self._deploy.verdict is not Verdict.OPEN:
-            self._deploy = None
 
     def _test_deploy(self, observation: Window) -> None:
         """Only "worse" is news: the bank has judged beside the test, from the change on, and goes on."""
@@ -213,64 +204,96 @@ class DriftMonitor:
     # Learning.
 
     def _learn(self, observation: Window, score: float) -> None:
-        if self._clear is not None or score >= self._settings.learn_below:
+        if self._drift is not None or score >= self._settings.learn_below:
             return
         if self._next is not None:
             self._learn_next(observation)
             return
         if self._deploy is not None:  # what runs now is not known to be good
             return
-        if self._frozen:
-            if self._spread.intervals % _REFIT_EVERY == 0:  # the spread is known better by now
-                self._refit(self.bank.baseline)
-            return
-        self._learning = self._learning.learned(observation)
-        if self._learning.counts.drafts >= _GROWTH * max(1.0, self.bank.baseline.counts.drafts):
-            self._refit(self._learning)
+        young = len(observation.accepted) > self.bank.judged > 0
+        if not self._frozen or young:
+            self._learning = self._learning.learned(observation)
+        if self._due():
+            self._refit()
 
-    def _refit(self, baseline: Baseline) -> None:
+    def _due(self) -> bool:
+        """Whether more is known by now: of the spread, of positions that are not judged yet, of the baseline."""
+        if not self._frozen:
+            return self._learning.counts.drafts >= _GROWTH * max(1.0, self.bank.baseline.counts.drafts)
+        tried = sum(self._learning.counts.trials[self.bank.judged :]) if self.bank.judged else 0.0
+        if tried > 0.0 and tried >= _GROWTH * self._young:
+            self._young = tried
+            return True
+        return self._spread.intervals % _REFIT_EVERY == 0
+
+    def _refit(self) -> None:
         """Judge by what is known by now; where the spread turns out wider, the baseline learns on."""
-        self.bank = self._new_bank(baseline, self.bank.state())
+        before = self.bank.judged
+        self.bank = self._new_bank(self._learning, self.bank.state(), judged=before)
         self._frozen = self.bank.complete
+        self.calibrated = self.calibrated and self.bank.judged <= before
 
     def _learn_next(self, observation: Window) -> None:
-        """The baseline of the new version ripens beside the old one, which judges until then."""
+        """The baseline of the new version ripens beside the old one, which judges until then.
+
+        Positions that the new one does not know well yet are judged by the old one for now.
+        """
         if self._next is None:
             return
         self._next = self._next.learned(observation)
         if self._deploy is None and self._next.counts.drafts >= self.bank.baseline.counts.drafts / 4.0:
             ripe = self._new_bank(self._next)
             if ripe.complete:
-                self._learning, self._next, self.bank = self._next, None, ripe
-                self._frozen, self.calibrated = True, False
+                old = self.bank.judged > ripe.judged
+                self._learning = ripe.baseline.followed_by(self.bank.baseline) if old else self._next
+                self.bank = self._new_bank(self._learning, judged=self.bank.judged) if old else ripe
+                self._next, self._young = None, 0.0
+                self._frozen, self.calibrated = self.bank.complete, False
 
     def _new_bank(
-        self, baseline: Baseline, state: Mapping[str, Any] | None = None, design: float | None = None
+        self,
+        baseline: Baseline,
+        state: Mapping[str, Any] | None = None,
+        design: float | None = None,
+        *,
+        judged: int = 0,
     ) -> DriftBank:
         if design is None:
             design = self._spread.design(baseline, self._depth)
-        return DriftBank(baseline, design=design, threshold=self._threshold, depth=self._depth, state=state)
+        return DriftBank(
+            baseline, design=design, threshold=self._threshold, depth=self._depth, state=state, judged=judged
+        )
 
     # Saying.
 
     def reading(self, now: float) -> Reading:
         """What is known at a time; without fresh intervals nothing is, and a drift is not over."""
         bank = self.bank
-        mean = bank.baseline.mean_accepted
-        state, reason, score = judgement(self._knowledge(mean), now, self._settings)
+        found = lengths(self._recent, bank.mean, bank.q)
+        state, reason, score = judgement(self._knowledge(found), now, self._settings)
         return Reading(
             state,
             reason,
             score,
             self.alarms,
-            since=self._fall.since if state in {DriftState.DRIFTED, DriftState.WATCH} else None,
-            length=self._recent.length,
-            baseline_length=None if mean is None else 1.0 + mean,
+            since=self._since(state),
+            length=self._recent.length if found is None else found.now,
+            baseline_length=self._baseline_length() if found is None else found.baseline,
             design=bank.design,
             calibrated=self.calibrated,
         )
 
-    def _knowledge(self, mean: float | None) -> Knowledge:
+    def _since(self, state: DriftState) -> float | None:
+        if state is DriftState.WATCH:
+            return self._fall.onset(self.bank.baseline, self._depth)[0]
+        return self._fall.since if state is DriftState.DRIFTED else None
+
+    def _baseline_length(self) -> float | None:
+        """That of full depth: before the first drafts after a change nobody knows how deep they are."""
+        return None if self.bank.mean is None else 1.0 + self.bank.mean
+
+    def _knowledge(self, found: Lengths | None) -> Knowledge:
         testing = ""
         if self._deploy is not None:
             after, intervals = self._deploy_change.words, self._deploy.intervals
@@ -279,13 +302,14 @@ class DriftMonitor:
         return Knowledge(
             self._drafted,
             self._recent,
-            mean,
+            found,
             self.bank.score,
-            f"{self._drift_reason}: {comparison(self._recent, mean)}" if self._drift_reason else "",
+            "" if self._drift is None else f"{self._drift.reason}: {comparison(found)}",
             testing,
             self._learning.counts.drafts,
             1.0 - max(member.ratio for member in members) if members else None,
             self._frozen,
+            self.bank.judged,
         )
 
     # Going on after a restart.
@@ -304,13 +328,12 @@ class DriftMonitor:
             "baseline": self.bank.baseline.as_json(),
             "bank": self.bank.state(),
             "design": self.bank.design,
+            "young": self._young,
             "next": None if self._next is None else self._next.as_json(),
             "deploy": None if self._deploy is None else self._deploy.state(),
             "deploy_change": self._deploy_change,
-            "clear": None if self._clear is None else self._clear.state(),
-            "drift_reason": self._drift_reason,
-            "onset": self._fall.since,
-            "fallen": Baseline(self._fall.counts).as_json(),
+            "drift": None if self._drift is None else self._drift.state(),
+            "fall": self._fall.state(),
             "recent": Baseline(self._recent).as_json(),
             "seen": self._seen,
             "drafted": self._drafted,
@@ -334,13 +357,16 @@ class DriftMonitor:
         self.calibrated, self.alarms = bool(state["calibrated"]), int(state["alarms"])
         self._spread = StreamSpread(self._settings, state=state["spread"])
         self._learning, self._frozen = Baseline.from_json(state["learning"]), bool(state["frozen"])
-        self.bank = self._new_bank(Baseline.from_json(state["baseline"]), state["bank"], float(state["design"]))
+        baseline = Baseline.from_json(state["baseline"])
+        self.bank = self._new_bank(baseline, state["bank"], float(state["design"]), judged=len(baseline.q))
+        self._young = float(state["young"])
         self._next = None if state["next"] is None else Baseline.from_json(state["next"])
         self._deploy_change = Change(state["deploy_change"])
         self._deploy = None if state["deploy"] is None else self.bank.deploy_test(state["deploy"])
-        self._drift_reason = str(state["drift_reason"])
-        clear = state["clear"]
-        self._clear = None if clear is None else self.bank.clear_test(self._settings.clear_threshold, clear)
-        self._fall = Fall(state["onset"], Baseline.from_json(state["fallen"]).counts)
+        self._fall = Fall.restored(state["fall"])
+        drift, threshold = state["drift"], self._settings.clear_threshold
+        self._drift = None
+        if drift is not None:
+            self._drift = LastingDrift.restored(drift, self.bank, threshold, self._just_before())
         self._recent = Baseline.from_json(state["recent"]).counts
         self._seen, self._drafted = state["seen"], state["drafted"]

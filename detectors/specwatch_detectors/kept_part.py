@@ -35,6 +35,11 @@ def restored(what: str, kept: object, make: Callable[[Mapping[str, Any]], _Part]
         return None
 
 
+def kept_time(kept: object) -> float:
+    """A kept time, seconds; 0 if there is none that can be used."""
+    return float(kept) if isinstance(kept, int | float) and _is_number(kept) else 0.0
+
+
 def left_out(what: str, why: object) -> None:
     """Log that a part is not used, in one line."""
     LOG.warning("%s: the kept state is not used: %s", what, " ".join(str(why).split())[:_LONGEST])

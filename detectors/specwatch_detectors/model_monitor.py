@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from specwatch_detectors.baseline import Baseline
+from specwatch_detectors.class_coverage import LEAST_COVERAGE, ClassCoverage
 from specwatch_detectors.class_monitor import ClassMonitor
 from specwatch_detectors.drift_monitor import DriftMonitor
+from specwatch_detectors.mix_test import MixTest, MixVerdict
+from specwatch_detectors.mix_words import named, unheard, unsaid
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState, Reading
 from specwatch_detectors.window import Window
-
-LEAST_COVERAGE: Final = 0.8
-"""Share of drafts with a class and its baseline from which the classes judge instead of the total."""
-
-
-_MIX_IS: Final = -4.6
-"""Nats of evidence for "no class accepts less" that make a drop of the total a change of mix: 1 % error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +25,13 @@ class Calibration:
         baseline: acceptance when the draft fitted.
         design: long-run design effect, without safety factor.
         threshold: h in nats.
+        made: when the profile was made, epoch seconds; 0 if that is not known.
     """
 
     baseline: Baseline
     design: float
     threshold: float
+    made: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,8 @@ class ModelMonitor:
     """Watches one model.
 
     Where classes cover the traffic, they give the verdict: a drop of the total alone is a change of mix, shown and
-    never paged. Without classes the total gives it, and a change of mix cannot be told from drift.
+    never paged. A class too young to judge, or unknown, is a class all the same: the drop is then asked for in the
+    others. Without classes the total gives the verdict, and a change of mix cannot be told from drift.
 
     Args:
         settings: budget and limits.
@@ -81,23 +80,26 @@ class ModelMonitor:
         self._calibrations = {} if calibrations is None else dict(calibrations)
         self.total = self._new_monitor("", settings)
         self.classes = ClassMonitor(settings, self._new_monitor)
+        self.coverage = ClassCoverage(settings.class_lag_s)
+        self._mix = MixTest(depth, settings.least_effective)
         self._settings = settings
         self.alarms = 0
         self._drifted = False
-        self._mix_evidence = 0.0
-        self._mix_proven = False
         self._seen: float | None = None
         self._dropped: float | None = None
         if state is not None:
             try:
-                self.total.restore(state["total"])
-                self.classes = ClassMonitor(settings, self._new_monitor, state["classes"])
-                self.alarms, self._drifted = int(state["alarms"]), bool(state["drifted"])
-                self._mix_evidence, self._seen = float(state["mix_evidence"]), state["seen"]
-                self._dropped = state["dropped"]
-                self._mix_proven = bool(state["mix_proven"])
+                self._restore(state)
             except (KeyError, TypeError, AttributeError) as error:
                 raise ValueError(f"not the state of a model monitor: {error!r}") from error
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        self.total.restore(state["total"])
+        self.classes = ClassMonitor(self._settings, self._new_monitor, state["classes"])
+        self.coverage = ClassCoverage(self._settings.class_lag_s, state["coverage"])
+        self._mix = MixTest(self._depth, self._settings.least_effective, state["mix"])
+        self.alarms, self._drifted = int(state["alarms"]), bool(state["drifted"])
+        self._seen, self._dropped = state["seen"], state["dropped"]
 
     def _new_monitor(self, name: str, settings: MonitorSettings) -> DriftMonitor:
         known = self._calibrations.get(name)
@@ -117,19 +119,20 @@ class ModelMonitor:
         Args:
             total: all drafts of the interval.
             now: its end, seconds; an interval that is not newer than the last one is left out, as counted already.
-            classes: the part of them that has a class, by class.
+            classes: the part of them that has a class, by class; None if nobody can tell.
         """
         if self._seen is not None and now <= self._seen:
             return self.reading(now)
-        self._seen = now
-        reading = self.total.update(total, now)
+        began, self._seen = self._seen, now
+        reading = self.total.update(total, now, began)
         if not self.total.drifted:
             self._dropped = None
         elif self._dropped is None:
             self._dropped = now
-        readings = self.classes.update(classes or {}, now, total.drafts)
-        self._weigh_mix(reading, classes or {}, now)
-        judged = self._by_classes(reading, readings, now)
+        timely = self.coverage.update(total.drafts, classes, now)
+        readings = self.classes.update(classes or {}, now, 0.0 if classes is None else total.drafts)
+        self._ask_for_mix(reading, total, classes if timely else None, now if began is None else began)
+        judged = self._judged(reading, readings, now)
         self._count(judged.verdict.state, mix_shift=judged.mix_shift)
         return replace(judged, verdict=replace(judged.verdict, alarms=self.alarms))
 
@@ -141,84 +144,100 @@ class ModelMonitor:
         elif state is DriftState.OK or mix_shift:
             self._drifted = False
 
-    def _weigh_mix(self, total: Reading, classes: Mapping[str, Window], now: float) -> None:
-        """Wald's test of "no class accepts less" from the moment on at which the classes' counts have caught up.
+    def _ask_for_mix(
+        self, reading: Reading, total: Window, classes: Mapping[str, Window] | None, began: float
+    ) -> None:
+        """Keep what is known when the total begins to fall; ask once it fell and the classes are up to date."""
+        if not self.total.drifted and self.total.fallen.drafts <= 0.0:
+            self._mix.end()
+            return
+        if not self._mix.asked:
+            self._mix.ask(self.total, self.classes.monitors)
+        since = self._dropped if reading.since is None else reading.since
+        told = classes is not None and self.coverage.share >= LEAST_COVERAGE  # the rest may be what fell
+        if told and self.total.drifted and since is not None and began >= since + self._settings.class_lag_s:
+            self._mix.take(total, classes or {})
 
-        Once proven it holds until all evidence for it is gone: single intervals do not undo it, nor does silence.
-        """
-        if not self.total.drifted:
-            self._mix_evidence, self._mix_proven = 0.0, False
-        elif self._mix_evidence > _MIX_IS and (
-            total.since is None or now >= total.since + self._settings.class_lag_s
-        ):  # decided stays decided, until the total recovers or a class drifts
-            self._mix_evidence += self.classes.within(classes)
-            self._mix_proven = self._mix_evidence <= _MIX_IS or (self._mix_proven and self._mix_evidence < 0.0)
+    # The verdict.
 
-    def _by_classes(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
-        if self.classes.coverage < LEAST_COVERAGE or total.state is DriftState.CANNOT_TELL:
-            return ModelReading(self._without_classes(total), total, classes)
-        bad = self.classes.drifted_classes(now)
+    def _judged(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
+        if total.state is DriftState.CANNOT_TELL or not self.classes.monitors:
+            return ModelReading(total, total, classes)
+        fallen, bare = total.state is DriftState.DRIFTED, self.coverage.bare(now)
+        bad = self.classes.drifted_classes(self.coverage.heard(now))
+        if (self.classes.drifted or bad) and (fallen or not bare):
+            return self._within(bad, total, classes)
+        if fallen:
+            verdict, mix_shift = self._of_a_drop(total, now)
+            return _completed(verdict, total, classes, mix_shift=mix_shift)
+        if bare or self.coverage.silence(now) is not None or self.classes.coverage < LEAST_COVERAGE:
+            return ModelReading(total, total, classes)
         score = self.classes.score
-        if self.classes.drifted or bad:
-            where = f"in {', '.join(bad)}" if bad else "over all classes together, whatever their mix"
-            since = min((r.since for r in (total, *classes.values()) if r.since is not None), default=None)
-            about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else self._since_onset(total)
-            reason = f"acceptance has dropped within classes ({where}): {_comparison(about)}"
-            verdict = Reading(DriftState.DRIFTED, reason, max(1.0, score or 1.0), since=since)
-            return self._judged(verdict, total, classes, mix_shift=False)
-        if total.state is DriftState.DRIFTED:
-            return self._total_alone(total, classes, now)
         gone = [name for name, monitor in sorted(self.classes.monitors.items()) if monitor.drifted]
         if gone:
             reason = f"classes with traffic accept as before; {', '.join(gone)} had drifted and has no traffic now"
-            verdict = Reading(DriftState.WATCH, reason, score)
-            return self._judged(verdict, total, classes, mix_shift=False)
-        return self._judged(replace(total, score=score), total, classes, mix_shift=False)
+            return _completed(Reading(DriftState.WATCH, reason, score), total, classes)
+        return _completed(replace(total, score=score), total, classes)
+
+    def _within(self, bad: list[str], total: Reading, classes: Mapping[str, Reading]) -> ModelReading:
+        """A class has drifted, or all have a little."""
+        where = f"in {', '.join(bad)}" if bad else "over all classes together, whatever their mix"
+        about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else self._since_onset(total)
+        reason = f"acceptance has dropped within classes ({where}): {_comparison(about)}"
+        score, since = max(1.0, self.classes.score or 1.0), self._since(bad, total, classes)
+        return _completed(Reading(DriftState.DRIFTED, reason, score, since=since), total, classes)
+
+    def _since(self, bad: list[str], total: Reading, classes: Mapping[str, Reading]) -> float | None:
+        """When a drop within classes began; the total may have fallen before, by its mix."""
+        found = [classes[name].since for name in bad if name in classes]
+        found.append(self.classes.since if self.classes.drifted else None)
+        if self._mix.verdict is not MixVerdict.MIX:
+            found.append(total.since)
+        return min((at for at in found if at is not None), default=None)
 
     def _since_onset(self, total: Reading) -> Reading:
         """The total with the length since its evidence began: classes find a drop before the last hour shows it."""
         fallen = self.total.fallen.length
         return total if fallen is None or self.total.drifted else replace(total, length=fallen)
 
-    def _without_classes(self, total: Reading) -> Reading:
-        """The total's reading; where classes were known and now are not, a drop may be one of the mix."""
-        if total.state is not DriftState.DRIFTED or not self.classes.monitors:
-            return total
-        share = self.classes.coverage
-        return replace(
-            total, reason=f"{total.reason}; only {share:.0%} of it has a class, the mix may have changed"
-        )
+    def _of_a_drop(self, total: Reading, now: float) -> tuple[Reading, bool]:
+        """The total has drifted and no class has: mix, draft, or nobody can tell; and whether it is the mix."""
+        if self._mix.verdict is MixVerdict.MIX:
+            besides = unsaid(self._mix.unknown, self.coverage.silence(now))
+            reason = f"the mix of traffic has changed, no class accepts less{besides}: {_comparison(total)}"
+            return self._watch(reason, total), True
+        if self._mix.verdict is MixVerdict.DRAFT:
+            reason = f"acceptance has dropped within classes, whatever their mix: {_comparison(total)}"
+            return replace(total, reason=reason), False
+        why, waits = self._why_not_told(now)
+        if self._drifted or not waits:  # what was paged is not taken back by doubt
+            return replace(total, reason=f"{total.reason}; {why}"), False
+        reason = f"acceptance of all traffic has dropped, and {why}: {_comparison(total)}"
+        if self.coverage.silence(now) is not None:
+            return Reading(DriftState.CANNOT_TELL, reason, since=total.since), False
+        return self._watch(reason, total), False
 
-    def _total_alone(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
-        """The total has drifted and no class has: a change of mix, or classes that do not tell yet."""
-        score = self.classes.score
-        if self._mix_proven:
-            reason = f"the mix of traffic has changed, no class accepts less: {_comparison(total)}"
-            verdict = Reading(DriftState.WATCH, reason, score, since=total.since)
-            return self._judged(verdict, total, classes, mix_shift=True)
+    def _why_not_told(self, now: float) -> tuple[str, bool]:
+        """Why the classes do not say whether a drop is one of mix, and whether that is worth waiting for."""
         waited = 0.0 if self._dropped is None else now - self._dropped
-        if waited > self._settings.class_lag_s + self._settings.class_patience_s:
-            return self._judged(total, total, classes, mix_shift=False)
-        reason = f"acceptance of all traffic has dropped, the classes do not tell yet: {_comparison(total)}"
-        verdict = Reading(DriftState.WATCH, reason, score, since=total.since)
-        return self._judged(verdict, total, classes, mix_shift=False)
+        silence = self.coverage.silence(now)
+        if silence is not None:
+            words = unheard(silence, unreadable=self.coverage.unreadable)
+            return words, silence <= self._settings.class_patience_s
+        if self.coverage.bare(now):
+            return f"only {self.coverage.share:.0%} of it has a class, the mix may have changed", False
+        if self.classes.coverage >= LEAST_COVERAGE:  # they judge for themselves
+            return "the classes do not tell yet whether the mix is the reason", True
+        names = named(self._mix.unknown)
+        why = f"its classes are too young to tell whether the mix is the reason{f' ({names})' if names else ''}"
+        return why, waited <= self._settings.class_ripening_s
 
-    def _judged(
-        self, verdict: Reading, total: Reading, classes: Mapping[str, Reading], *, mix_shift: bool
-    ) -> ModelReading:
-        whole = replace(
-            verdict,
-            length=total.length,
-            baseline_length=total.baseline_length,
-            design=total.design,
-            calibrated=total.calibrated,
-        )
-        return ModelReading(whole, total, classes, mix_shift)
+    def _watch(self, reason: str, total: Reading) -> Reading:
+        return Reading(DriftState.WATCH, reason, self.classes.score, since=total.since)
 
     def reading(self, now: float) -> ModelReading:
         """What is known at a time without a new interval."""
-        total = self.total.reading(now)
-        judged = self._by_classes(total, self.classes.readings(now), now)
+        judged = self._judged(self.total.reading(now), self.classes.readings(now), now)
         return replace(judged, verdict=replace(judged.verdict, alarms=self.alarms))
 
     def rebase(self, now: float) -> None:
@@ -226,18 +245,22 @@ class ModelMonitor:
         self._seen, self._dropped = (None if at is None else min(at, now) for at in (self._seen, self._dropped))
         self.total.rebase(now)
         self.classes.rebase(now)
+        self.coverage.rebase(now)
 
     def changed(self, change: Change) -> None:
-        """The engine changed; a restart alone ends no drift."""
-        self._drifted = self._drifted and change is Change.RESTART
-        self._mix_evidence, self._mix_proven, self._dropped = 0.0, False, None  # the classes are asked again
+        """The engine changed; that alone ends no drift, but another method has nothing in common with the old."""
+        self._drifted = self._drifted and change is not Change.METHOD
+        if change is not Change.DEPTH or not self.total.bank.baseline.q:  # with positions, K is no other draft
+            self._mix.end()  # the classes are asked again
+            self._dropped = None
         self.total.changed(change)
         self.classes.changed(change)
 
     def accept(self) -> None:
         """Somebody says that the present acceptance is the new normal: total and classes learn again."""
         self._drifted = False
-        self._mix_evidence, self._mix_proven, self._dropped = 0.0, False, None
+        self._mix.end()
+        self._dropped = None
         self.total.accept()
         self.classes.accept()
 
@@ -246,13 +269,27 @@ class ModelMonitor:
         return {
             "total": self.total.state(),
             "classes": self.classes.state(),
+            "coverage": self.coverage.state(),
+            "mix": self._mix.state(),
             "alarms": self.alarms,
             "drifted": self._drifted,
-            "mix_evidence": self._mix_evidence,
-            "mix_proven": self._mix_proven,
             "seen": self._seen,
             "dropped": self._dropped,
         }
+
+
+def _completed(
+    verdict: Reading, total: Reading, classes: Mapping[str, Reading], *, mix_shift: bool = False
+) -> ModelReading:
+    """The verdict with the figures of all traffic."""
+    whole = replace(
+        verdict,
+        length=total.length,
+        baseline_length=total.baseline_length,
+        design=total.design,
+        calibrated=total.calibrated,
+    )
+    return ModelReading(whole, total, classes, mix_shift)
 
 
 def _comparison(reading: Reading) -> str:

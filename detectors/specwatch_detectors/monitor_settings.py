@@ -23,7 +23,10 @@ class MonitorSettings:
             lasts, one wrong clearance in 1,000 intervals; far fewer for a larger one.
         class_lag_s: seconds by which counts of classes may come after the total's: requests report when they end.
             60 is a long answer; nothing is said about the mix before.
-        class_patience_s: seconds after which a drop of the total counts as drift if the classes still do not tell.
+        class_patience_s: seconds without counts of classes after which a drop of the total counts as drift, and for
+            which a class without traffic still counts as drifted. 900: a request sidecar restarts in less.
+        class_ripening_s: seconds after which a drop of the total counts as drift although classes too young to tell
+            may explain it. A day: most have a baseline by then, and what gets worse meanwhile shows in the others.
         history_chunk_s: how finely the last hour is kept for explanations. 15: an onset is known no better.
         payoff_half_life_s: how fast old evidence on the payoff fades. 300 gives bounds of a few percent.
         stale_after_s: seconds without drafts after which the state is `cannot_tell`.
@@ -38,6 +41,7 @@ class MonitorSettings:
     clear_threshold: float = 6.9
     class_lag_s: float = 60.0
     class_patience_s: float = 900.0
+    class_ripening_s: float = 86_400.0
     history_chunk_s: float = 15.0
     payoff_half_life_s: float = 300.0
     stale_after_s: float = 300.0

@@ -129,7 +129,7 @@ class Profile:
         if own is None:
             return {}
         return {
-            name: Calibration(stream.baseline, stream.design, stream.threshold)
+            name: Calibration(stream.baseline, stream.design, stream.threshold, self.created)
             for name, stream in own.streams.items()
         }
 

@@ -49,7 +49,7 @@ class RecentWindows:
         last.add(now, total, classes)
 
     def around(self, onset: float) -> tuple[Comparison, dict[str, Comparison]]:
-        """Total and classes before and from the onset on; the chunk that holds it is left out.
+        """Total and classes before and from the onset on, each of one depth; the chunk that holds it is left out.
 
         Args:
             onset: seconds, the clock of `add`.
@@ -62,6 +62,7 @@ class RecentWindows:
                 after.add(chunk.ended, chunk.total, chunk.classes)
         names = sorted(before.classes.keys() | after.classes.keys())
         classes = {
-            name: Comparison(before.classes.get(name, NOTHING), after.classes.get(name, NOTHING)) for name in names
+            name: Comparison(before.classes.get(name, NOTHING), after.classes.get(name, NOTHING)).of_one_depth()
+            for name in names
         }
-        return Comparison(before.total, after.total), classes
+        return Comparison(before.total, after.total).of_one_depth(), classes

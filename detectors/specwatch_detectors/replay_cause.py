@@ -32,7 +32,8 @@ def cause_of(found: Replayed, finding: Alarm | MixShift) -> Explanation:
     before = added(interval for interval in intervals if interval.at <= onset)
     after = added(interval for interval in intervals if onset < interval.at <= until)
     pairs = {
-        name: Comparison(before.get(name, NOTHING), after.get(name, NOTHING)) for name in sorted({*before, *after})
+        name: Comparison(before.get(name, NOTHING), after.get(name, NOTHING)).of_one_depth()
+        for name in sorted({*before, *after})
     }
     classes = {name: pair for name, pair in pairs.items() if name != ALL}
     monitors = found.monitor.classes.monitors

@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 
 from specwatch_detectors.class_counts import ClassCounts
 from specwatch_detectors.monitor_settings import MonitorSettings
+from specwatch_detectors.profile_use import ProfileUse
 from specwatch_detectors.sidecar_watch import SidecarWatch
 from specwatch_detectors.state_store import FileStore
 from specwatch_detectors.threshold import Budget
@@ -31,11 +32,11 @@ def sidecar_watch(settings: SidecarSettings) -> SidecarWatch | None:
     """
     if not settings.drift:
         return None
-    profile, steps = None, None
+    use, steps = None, None
     if settings.drift_profile is not None:
         from specwatch_detectors.profile import load_profile  # noqa: PLC0415 - only with a profile
 
-        profile = load_profile(settings.drift_profile)
+        use = ProfileUse(load_profile(settings.drift_profile))
     if settings.payoff_profile is not None:
         from specwatch_detectors.payoff.profile_file import load_profile as load_steps  # noqa: PLC0415 - likewise
 
@@ -43,7 +44,8 @@ def sidecar_watch(settings: SidecarSettings) -> SidecarWatch | None:
     url = settings.request_metrics
     return SidecarWatch(
         replace(MonitorSettings(), budget=Budget(interval_s=settings.interval_s)),
-        calibrations=None if profile is None else profile.calibrations,
+        calibrations=None if use is None else use.calibrations,
+        remark=None if use is None else use.remark,
         classes=None if url is None else ClassCounts(_Page(url, settings), settings.speculation_method),
         steps=steps,
         store=None if settings.drift_state is None else FileStore(settings.drift_state),

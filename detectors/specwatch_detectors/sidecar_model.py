@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from specwatch_detectors.change_watch import ChangeWatch
-from specwatch_detectors.kept_part import restored
+from specwatch_detectors.engine_events import EngineEvents
+from specwatch_detectors.engine_life import life_of
+from specwatch_detectors.kept_part import kept_time, restored
 from specwatch_detectors.model_monitor import Calibration, ModelMonitor, ModelReading
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.payoff.step_profile import StepProfile
+from specwatch_detectors.profile_use import made_at, replaces
 from specwatch_detectors.reading import Change, DriftState
 from specwatch_detectors.recent_windows import RecentWindows
 from specwatch_detectors.sidecar_latency import SidecarLatency
 from specwatch_detectors.sidecar_payoff import SidecarPayoff
 from specwatch_detectors.sidecar_view import Present
-from specwatch_detectors.sidecar_words import AGAIN_S, UNNAMED_AGAIN_S, Words, wants_explanation
-from specwatch_detectors.window import Window
+from specwatch_detectors.sidecar_words import Account, wants_explanation
+from specwatch_detectors.window import NOTHING, Window
 from specwatch_exporters.report import ModelReport
 from specwatch_exporters.sidecar.watcher import Interval
 
 LOG = logging.getLogger("specwatch.drift")
-MAX_EVENTS: Final = 20
 
 
 class SidecarModel:
@@ -36,6 +36,7 @@ class SidecarModel:
         calibrations: what a profile knows of it, by traffic class.
         steps: step-time profile by which to judge whether speculation pays, or None.
         kept: what `state` of a predecessor gave, or nothing; a part that cannot be read is left out.
+        remark: what there is to say about the profile, or empty.
     """
 
     def __init__(
@@ -45,11 +46,19 @@ class SidecarModel:
         calibrations: Mapping[str, Calibration],
         steps: StepProfile | None,
         kept: Mapping[str, Any],
+        *,
+        remark: str = "",
     ) -> None:
         self.name = report.model
         self.reported = 0.0
         """When it was last on the engine's page; seconds on the clock of the monitors."""
         self._settings = settings
+        self._remark = remark
+        self._made = kept_time(kept.get("made"))
+        """When the baseline was given: by a profile, or by somebody who accepted what was; epoch seconds."""
+        if "drift" in kept and replaces(report.model, calibrations, self._made):
+            kept = {name: part for name, part in kept.items() if name not in {"drift", "account"}}
+        self._made = max(self._made, made_at(calibrations))
         self._monitor = _monitor(report, settings, calibrations, kept.get("drift"))
         self._payoff = SidecarPayoff(
             report,
@@ -64,18 +73,12 @@ class SidecarModel:
         )
         self._pending: list[Change] = []
         self._restarted = False
-        self._undated: list[Change] = []
-        """Changes without a draft since: whenever they came, what the next drafts show began with them."""
-        self._not_before = 0.0
-        """A drift that was found after a change did not begin before it: the evidence began anew."""
+        self._events = (
+            restored(f"{report.model}, events", kept.get("events"), EngineEvents.restored) or EngineEvents()
+        )
         self._recent = RecentWindows(settings.history_chunk_s)
         self._reading: ModelReading | None = None
-        self._history: deque[tuple[float, Change]] = deque(maxlen=MAX_EVENTS)
-        self._words: Words | None = None
-        self._explained = 0.0
-        self._about: tuple[object, ...] = ()
-        """What the words are about; they are not kept for another verdict or over another event."""
-        self._dated = 0
+        self._account = restored(f"{report.model}, words", kept.get("account"), Account.restored) or Account()
 
     def restarted(self) -> None:
         """The engine's counters started again; taken up by the next look, once the engine's page has the model."""
@@ -91,13 +94,17 @@ class SidecarModel:
         """
         if not self.reported:
             self._monitor.rebase(now - 1.0)  # kept by a clock that was ahead
+            self._account.rebase(now)
+            self._events.begin(now)
         self.reported = now
         restarted, self._restarted = self._restarted, False
-        for change in self._changes.take(report, interval.version, now, restarted=restarted):
+        life = life_of(interval, report.model)
+        for change in self._changes.take(report, interval.version, now, restarted=restarted, life=life):
             self._monitor.changed(change)
-            self._undated.append(change)
+            self._events.note(change)
             self._pending.append(change)
-            LOG.info("%s: after %s the draft is tested anew", self.name, change.words)
+            if change is not Change.DEPTH or not self._monitor.total.bank.baseline.q:
+                LOG.info("%s: after %s the draft is tested anew", self.name, change.words)
 
     def judge(
         self,
@@ -106,7 +113,7 @@ class SidecarModel:
         now: float,
         before: float,
         total: Window,
-        classes: Mapping[str, Window],
+        classes: Mapping[str, Window] | None,
     ) -> None:
         """Take the counts of a scrape in.
 
@@ -116,28 +123,22 @@ class SidecarModel:
             now: its end on the clock of the monitors.
             before: end of the scrape before it, on the same clock.
             total: all of the model's drafts in it.
-            classes: the part of them that has a class, by class.
+            classes: the part of them that has a class, by class; None if it could not be read.
         """
         changes, self._pending = self._pending, []
         # What requests reported in the interval of a change is mostly of the time before.
         own = {} if changes else classes
         if total.drafts > 0.0:
-            self._date(before)
-        self._recent.add(now, total, own, cut=bool(changes))
-        last, self._reading = self._reading, self._dated_reading(self._monitor.update(total, now, own))
+            self._events.date(before)
+        if self._reading is None and before < now:
+            self._monitor.update(NOTHING, before, {})  # drafts of now did not begin when a predecessor went
+        self._recent.add(now, total, own or {}, cut=bool(changes))
+        last, self._reading = self._reading, self._monitor.update(total, now, own)
         verdict = self._reading.verdict
         self._explain(self._reading, report, now)
         self._payoff.take(report, interval, total, verdict.design, changed=bool(changes))
         self._latency.take(report, interval, now, verdict, changes)
         self._tell(last, self._reading)
-
-    def _date(self, at: float) -> None:
-        """Give the changes since the last drafts a time: drafts of the changed engine began after it."""
-        changes, self._undated = self._undated, []
-        self._history.extend((at, change) for change in changes)
-        self._dated += len(changes)
-        if changes and (self._reading is None or self._reading.verdict.state is not DriftState.DRIFTED):
-            self._not_before = at
 
     def present(self, at: float, now: float) -> Present:
         """What is known at a time.
@@ -146,22 +147,17 @@ class SidecarModel:
             at: on the clock of the monitors.
             now: the same moment, monotonic seconds as of `Interval.now`.
         """
-        reading = self._dated_reading(self._monitor.reading(at))
+        reading = self._monitor.reading(at)
         signals = self._latency.readings(at, reading.verdict)
-        return Present(self.name, reading, self._words, self._payoff.known(now), signals)
-
-    def _dated_reading(self, reading: ModelReading) -> ModelReading:
-        """The reading with the drift's own beginning: the total may have fallen before, by another mix."""
-        since = reading.verdict.since
-        if since is None or since >= self._not_before:
-            return reading
-        return replace(reading, verdict=replace(reading.verdict, since=self._not_before))
+        words = self._account.shown(reading)
+        return Present(self.name, reading, words, self._payoff.known(now), signals, self._remark)
 
     def accept(self) -> None:
         """Somebody says that acceptance, latency and queue wait are as they should be: learn them again."""
         self._monitor.accept()
         self._latency.accept()
-        self._words = self._reading = None
+        self._account, self._reading = Account(), None
+        self._made = max(self._made, self.reported)
 
     def state(self) -> dict[str, Any]:
         """Everything that is kept, as JSON."""
@@ -170,39 +166,39 @@ class SidecarModel:
             "payoff": self._payoff.state(),
             "latency": self._latency.state(),
             "engine": self._changes.state(),
+            "events": self._events.state(),
+            "made": self._made,
+            "account": self._account.state(),
         }
 
     def _explain(self, reading: ModelReading, report: ModelReport, now: float) -> None:
-        if not wants_explanation(reading):
-            self._words = None
+        account, events = self._account, self._events.dated
+        account.follow(reading)
+        if not wants_explanation(reading) or not account.due(events, now):
             return
-        wait = AGAIN_S if self._words is not None and self._words.cause else UNNAMED_AGAIN_S
-        about = (reading.verdict.state, reading.mix_shift, self._dated)
-        if self._words is None or about != self._about or now - self._explained >= wait:
-            from specwatch_detectors.sidecar_explanation import (  # noqa: PLC0415 - 2 MiB that most never need
-                explanation_of,
-                words_of,
-            )
+        from specwatch_detectors.sidecar_explanation import (  # noqa: PLC0415 - 2 MiB that most never need
+            explanation_of,
+            words_of,
+        )
 
-            self._explained, self._about = now, about
-            self._words = words_of(
-                explanation_of(
-                    self._monitor,
-                    reading,
-                    self._recent,
-                    self._history,
-                    report,
-                    interval_s=self._settings.budget.interval_s,
-                    adaptive=self._changes.adaptive,
-                )
-            )
+        found = explanation_of(
+            self._monitor,
+            reading,
+            self._recent,
+            self._events,
+            report,
+            interval_s=self._settings.budget.interval_s,
+            adaptive=self._changes.adaptive,
+        )
+        account.take(words_of(found, reading, account.words), reading, events, now)
 
     def _tell(self, before: ModelReading | None, now: ModelReading) -> None:
         if before is not None and before.verdict.state is now.verdict.state and before.mix_shift is now.mix_shift:
             return
         state = now.verdict.state
         level = logging.WARNING if state is DriftState.DRIFTED else logging.INFO
-        cause = f" ({self._words.cause})" if self._words is not None and self._words.cause else ""
+        words = self._account.shown(now)
+        cause = f" ({words.cause})" if words is not None and words.cause else ""
         LOG.log(level, "%s: %s: %s%s", self.name, state.value, now.verdict.reason, cause)
 
 

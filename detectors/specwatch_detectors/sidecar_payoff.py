@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from specwatch_detectors.kept_part import left_out, restored
-from specwatch_detectors.payoff.estimate import IDLE, OFF, StepTimesBook
+from specwatch_detectors.payoff.estimate import IDLE, OFF, StepTimesBook, WithSeenIdle
 from specwatch_detectors.payoff.payoff_meter import PayoffMeter
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
-from specwatch_detectors.payoff.payoff_sample import PayoffSample
+from specwatch_detectors.payoff.payoff_sample import PayoffSample, split_by_steps
+from specwatch_detectors.payoff.plugin_steps import PluginSteps, plugin_steps
 from specwatch_detectors.payoff.recent_spread import RecentSpread
 from specwatch_detectors.payoff.step_cost import StepCost
 from specwatch_detectors.payoff.step_profile import StepProfile
@@ -18,7 +19,7 @@ from specwatch_detectors.window import Window
 from specwatch_exporters import catalog
 from specwatch_exporters.counts import Counts
 from specwatch_exporters.report import ModelReport, State
-from specwatch_exporters.request_labels import UNKNOWN
+from specwatch_exporters.request_labels import UNKNOWN, batch_label
 from specwatch_exporters.sidecar.watcher import Interval
 
 _MOSTLY: Final = 0.9
@@ -31,7 +32,8 @@ class SidecarPayoff:
     Args:
         report: the model as first read.
         profile: measured step times; None estimates them from what the engine takes with and without speculation,
-            as far as it was seen both ways in the last days.
+            as far as it was seen both ways in the last days. The tax of drafting nothing is seen in the same way
+            where the profile has none.
         half_life_s: of its evidence.
         stale_after_s: seconds after which an answer that nothing renewed is withdrawn.
         state: what `state` of a predecessor gave; a part that cannot be read is left out.
@@ -96,22 +98,38 @@ class SidecarPayoff:
         before = running if last[1] is None else last[1]
         if running is None or before is None:
             return
-        sample = _sample(Counts(interval.increases, report.model), window, (before + running) / 2.0)
-        if self._profile is None:
-            self._observe(report, sample, interval.wall)
+        counts = Counts(interval.increases, report.model)
+        whole = _sample(counts, window, (before + running) / 2.0)
+        told = plugin_steps(counts)
+        samples = () if told is None else split_by_steps(whole, told.sizes, told.batch_total)
+        self._observe(report, whole, samples, told, interval.wall)
         seconds = now - last[0]
         self._spread.update(window, seconds)
-        recent = self._spread.design(design)
-        self.report = self._meter.update([sample], seconds, design=recent, engines=max(1, report.engines))
+        self.report = self._meter.update(
+            samples or (whole,),
+            seconds,
+            design=self._spread.design(design),
+            engines=max(1, report.engines),
+            off=report.state is State.OFF and window.drafts <= 0.0,
+        )
         self._told = now
 
-    def _observe(self, report: ModelReport, sample: PayoffSample, wall: float) -> None:
+    def _observe(
+        self,
+        report: ModelReport,
+        whole: PayoffSample,
+        samples: Sequence[PayoffSample],
+        told: PluginSteps | None,
+        wall: float,
+    ) -> None:
         """What a step took, with drafts or without, and the cost that follows from both."""
-        steps, side = sample.request_steps, _side(report, sample)
-        if steps and side and sample.step_seconds:
-            self._book.observe(side, sample.batch, steps, sample.step_seconds * steps, wall)
+        side = _side(report, whole)
+        if side:
+            for batch, count, seconds in _times(whole, samples, told):
+                self._book.observe(side, batch, count, seconds, wall)
         if report.method is not None:
-            self._meter.cost = self._book.cost(report.method, wall)
+            seen, measured = self._book.cost(report.method, wall), self._profile_cost(report)
+            self._meter.cost = seen if measured is None else WithSeenIdle(measured, seen)
 
     def _follow(self, report: ModelReport, *, changed: bool) -> None:
         present = self._present(report)
@@ -151,6 +169,19 @@ def _side(report: ModelReport, sample: PayoffSample) -> str:
     if not steps or report.method is None:
         return ""
     return report.method if drafts >= _MOSTLY * steps else ""
+
+
+def _times(
+    whole: PayoffSample, samples: Sequence[PayoffSample], told: PluginSteps | None
+) -> Iterator[tuple[float, float, float]]:
+    """Batch, number and seconds of the gaps between outputs: by batch bucket where the plugin tells."""
+    if told is not None and told.gaps:
+        batches = {batch_label(sample.batch): sample.batch for sample in samples}
+        for label, (count, seconds) in told.gaps.items():
+            if label in batches:
+                yield batches[label], count, seconds
+    elif whole.request_steps and whole.step_seconds:
+        yield whole.batch, whole.request_steps, whole.step_seconds * whole.request_steps
 
 
 def _kept_spread(report: ModelReport, kept: Mapping[str, Any] | None) -> RecentSpread:

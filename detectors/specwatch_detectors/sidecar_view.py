@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specwatch_detectors.model_monitor import ModelReading
+from specwatch_detectors.payoff.estimate import UNPROFILED
 from specwatch_detectors.payoff.payoff import Verdict
 from specwatch_detectors.payoff.payoff_reading import PayoffReport
-from specwatch_detectors.payoff.step_cost import Basis
 from specwatch_detectors.reading import DriftState
 from specwatch_detectors.sidecar_latency import SignalReading
 from specwatch_detectors.sidecar_words import Words
@@ -24,6 +24,7 @@ class Present:
         words: why, or None where there is nothing to explain.
         payoff: whether speculation pays; None, or without readings, where nobody can tell any more.
         signals: verdicts on per-token latency and queue wait.
+        remark: on the drift profile, or empty.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Present:
     words: Words | None
     payoff: PayoffReport | None
     signals: tuple[SignalReading, ...]
+    remark: str
 
 
 def judgement(one: Present, now: float) -> Judgement:
@@ -38,6 +40,7 @@ def judgement(one: Present, now: float) -> Judgement:
     reading, words = one.reading, one.words
     verdict = reading.verdict
     classes = tuple(f"{name}: {own.reason}" for name, own in sorted(reading.classes.items()))
+    signals = (own.reason for own in one.signals if own.state is DriftState.DRIFTED)
     return Judgement(
         one.name,
         verdict.state.value,
@@ -48,7 +51,7 @@ def judgement(one: Present, now: float) -> Judgement:
         score=verdict.score,
         since_s=None if verdict.since is None else now - verdict.since,
         alarms=verdict.alarms,
-        remarks=tuple(own.reason for own in one.signals if own.state is DriftState.DRIFTED),
+        remarks=tuple(filter(None, (*signals, one.remark))),
         payoff=_payoff(one.payoff),
     )
 
@@ -58,5 +61,5 @@ def _payoff(report: PayoffReport | None) -> str:
     main = None if report is None else report.main
     if report is None or main is None:
         return ""
-    unasked = report.basis is not Basis.MEASURED and main.verdict is Verdict.CANNOT_TELL
+    unasked = report.profile in {None, UNPROFILED} and main.verdict is Verdict.CANNOT_TELL
     return "" if unasked else report.sentence

@@ -41,6 +41,7 @@ class SidecarWatch:
     Args:
         settings: budget and limits; the budget's interval is the scrape interval.
         calibrations: by model name, what a profile knows of it.
+        remark: by model name, what there is to say about the profile; empty for nothing.
         classes: counts per traffic class, or None.
         steps: step-time profile by which to judge whether speculation pays, or None.
         store: keeps the state over restarts, or None.
@@ -51,12 +52,14 @@ class SidecarWatch:
         settings: MonitorSettings,
         *,
         calibrations: Callable[[str], Mapping[str, Calibration]] | None = None,
+        remark: Callable[[str], str] | None = None,
         classes: ClassCounts | None = None,
         steps: StepProfile | None = None,
         store: StateStore | None = None,
     ) -> None:
         self._settings = settings
         self._calibrations = calibrations or (lambda _model: {})
+        self._remark = remark or (lambda _model: "")
         self._classes = classes
         self._steps = steps
         self._memory = SidecarMemory(store)
@@ -77,14 +80,14 @@ class SidecarWatch:
             if self._is_new(error):
                 LOG.exception("internal error in the drift detectors; said once")
 
-    def _take(self, interval: Interval, classes: _Classes) -> None:
+    def _take(self, interval: Interval, classes: _Classes | None) -> None:
         now = self._time(interval)
         if interval.restarted:
             for model in self._models.values():
                 model.restarted()
         judged = [report for report in interval.reports if self._is_judged(report)][:MAX_MODELS]
         for report in judged:
-            own = classes.get(report.model, {}) if len(judged) > 1 else _all(classes)
+            own = _of(report.model, classes, alone=len(judged) == 1)
             try:
                 self._judge(report, interval, now, own)
             except Exception as error:
@@ -100,7 +103,9 @@ class SidecarWatch:
         """A model that is known stays judged while nothing tells what it counts: just up again, or switched off."""
         return judgeable(report.definition) or (report.definition == NO_DEFINITION and report.model in self._models)
 
-    def _judge(self, report: ModelReport, interval: Interval, now: float, classes: Mapping[str, Window]) -> None:
+    def _judge(
+        self, report: ModelReport, interval: Interval, now: float, classes: Mapping[str, Window] | None
+    ) -> None:
         model = self._model(report)
         model.look(report, interval, now)
         if interval.increases:
@@ -119,7 +124,8 @@ class SidecarWatch:
         if found is None:
             calibrations = self._calibrations(report.model)
             kept = self._kept.pop(report.model, {})
-            found = SidecarModel(report, self._settings, calibrations, self._steps, kept)
+            remark = self._remark(report.model)
+            found = SidecarModel(report, self._settings, calibrations, self._steps, kept, remark=remark)
             self._models[report.model] = found
         return found
 
@@ -128,7 +134,8 @@ class SidecarWatch:
         latest = sorted(self._models.values(), key=lambda model: model.reported, reverse=True)[:MAX_MODELS]
         self._models = {model.name: model for model in latest if now - model.reported <= FORGET_AFTER_S}
 
-    def _class_windows(self) -> _Classes:
+    def _class_windows(self) -> _Classes | None:
+        """Counts by model and class; none where nobody counts them, None where they cannot be read."""
         if self._classes is None:
             return {}
         try:
@@ -137,7 +144,7 @@ class SidecarWatch:
             if "classes" not in self._troubles:
                 LOG.warning("counts per traffic class cannot be read: %s", error)
             self._troubles.add("classes")
-            return {}
+            return None
         self._troubles.discard("classes")
         return found
 
@@ -196,8 +203,12 @@ class SidecarWatch:
         self._memory.save({name: model.state() for name, model in self._models.items()})
 
 
-def _all(classes: _Classes) -> dict[str, Window]:
-    """Classes of all model names together: clients may call the one model by other names."""
+def _of(model: str, classes: _Classes | None, *, alone: bool) -> Mapping[str, Window] | None:
+    """Classes of a model; those of all names if it is alone: clients may call the one model by other names."""
+    if classes is None:
+        return None
+    if not alone:
+        return classes.get(model, {})
     found: dict[str, Window] = {}
     for own in classes.values():
         for name, window in own.items():

@@ -6,6 +6,9 @@ spans count with the lower end of their 95 % interval: they widen d only where t
 where a replay shows that less will do, `settled_design.py` takes the largest over the spans in which a test
 decides.
 
+Drafts of several depths: an interval whose drafts were shorter counts as one of full depth that lies as many
+standard errors from the baseline, so that another number of draft tokens is neither spread nor a change of level.
+
 Level: for every hour as a moment of change, the acceptance before against that after, over its standard error.
 The error comes from differences of neighbouring batches (von Neumann 1941), which a step does not widen; a design
 effect from the whole history would hide the very change that is looked for.
@@ -119,15 +122,14 @@ def fit(
         requests: (drafts, accepted tokens) of single requests of the same traffic.
     """
     used = [(at, window) for at, window in windows if window.drafts > 0.0]
-    counts = NOTHING
-    means = BatchMeans()
-    for _, window in used:
-        counts += window
-        means.update(window)
-    baseline = Baseline(counts)
+    baseline = Baseline(sum((window for _, window in used), NOTHING))
     variance = baseline.variance(depth)
     if variance <= 0.0:
         return None
+    used = _of_full_depth(used, baseline)
+    means = BatchMeans()
+    for _, window in used:
+        means.update(window)
     found = {
         "batch means": means.estimate(variance),
         "request records": from_requests(requests, variance),
@@ -140,6 +142,23 @@ def fit(
     design = max(1.0, known.get(best, 1.0))
     quick = _quick(baseline, depth, means.by_span(variance), len(used), known.get("request records", 1.0))
     return StreamFit(baseline, design, best or "nothing", len(used), _step(used, variance, interval_s), quick)
+
+
+def _of_full_depth(windows: Timed, baseline: Baseline) -> list[tuple[float, Window]]:
+    """The windows with the accepted tokens of drafts of full depth, as far from the baseline as their own."""
+    q = baseline.q
+    means = [chain.mean_accepted(q[:depth]) for depth in range(len(q) + 1)]
+    widths = [math.sqrt(chain.variance(q[:depth])) for depth in range(len(q) + 1)]
+    found = []
+    for at, window in windows:
+        depth = window.depth()
+        if not window.accepted or depth == len(q):
+            found.append((at, window))
+        elif depth:
+            surplus = window.first(depth).accepted_tokens - window.drafts * means[depth]
+            wide = surplus * widths[-1] / widths[depth]
+            found.append((at, Window(window.drafts, accepted_tokens=window.drafts * means[-1] + wide)))
+    return found
 
 
 def _quick(

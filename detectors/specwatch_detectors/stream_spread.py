@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from specwatch_detectors.baseline import Baseline
-from specwatch_detectors.design_effect import PRIOR, PRIOR_INTERVALS, SPANS, BatchMeans, design_effect
+from specwatch_detectors.depth_spread import DepthSpread
+from specwatch_detectors.design_effect import PRIOR, PRIOR_INTERVALS, SPANS, design_effect
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.window import Window
 
@@ -27,11 +28,11 @@ class StreamSpread:
     ) -> None:
         self._settings = settings
         self._known = known
-        self._measured = BatchMeans()
+        self._measured = DepthSpread()
         self._prior = PRIOR
         if state is not None:
             self._known, self._prior = state["known"], float(state["prior"])
-            self._measured = BatchMeans(state["measured"])
+            self._measured = DepthSpread(state["measured"])
 
     @property
     def intervals(self) -> int:
@@ -46,7 +47,7 @@ class StreamSpread:
         """The design effect to test with, safety factor included."""
         # What a profile says of long spans was checked by a replay; only the shortest may overrule it.
         longest = max(SPANS) if self._known is None else min(SPANS)
-        seen = self._measured.estimate(baseline.variance(depth), longest)
+        seen = self._measured.estimate(baseline, depth, longest)
         intervals = self.intervals if self._known is None else PRIOR_INTERVALS
         return design_effect([self._known, seen], intervals, safety=self._safety, prior=self._prior)
 
@@ -58,7 +59,7 @@ class StreamSpread:
         """
         if self.intervals >= PRIOR_INTERVALS:
             self._prior = design / self._safety
-        self._measured = BatchMeans()
+        self._measured = DepthSpread()
 
     @property
     def _safety(self) -> float:

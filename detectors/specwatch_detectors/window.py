@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# A page is written while the engine counts: its parts may differ by a step or two.
-_FULL_DEPTH: Final = 0.98
+FULL_DEPTH: Final = 0.98
+"""Share that counts as all: a page is read while the engine counts, and a last draft may be shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,9 @@ class Window:
         trials: drafts that had position j verified behind an accepted prefix, j = 1..k; as long as `accepted`.
             Accepted / trials is the conditional acceptance q_j.
         accepted_tokens: accepted tokens, all positions, also those that `accepted` leaves out.
-        censored: True if drafts were of different depths and the engine does not say how many reached each
-            position: then only position 1, whose trials are all drafts, is in `accepted`.
+        censored: True if drafts were of different depths and the engine does not say how many had each position:
+            then only position 1, whose trials are all drafts, is in `accepted`. Drafts of one depth, whatever it
+            is, have exactly that many positions: what was not drafted was not rejected either.
     """
 
     drafts: float = 0.0
@@ -50,6 +51,28 @@ class Window:
             self.censored,
         )
 
+    def depth(self, share: float = FULL_DEPTH) -> int:
+        """Positions that at least this share of the drafts is known to have had."""
+        had, before = 1.0, self.drafts
+        for position, (kept, tried) in enumerate(zip(self.accepted, self.trials, strict=True)):
+            if before > 0.0:
+                had *= min(1.0, tried / before)
+            if had < share:
+                return position
+            before = kept
+        return len(self.accepted)
+
+    def first(self, positions: int) -> Window:
+        """The counts of the first positions alone, with the accepted tokens of drafts that had just these."""
+        if not self.accepted:
+            return self
+        share = total = 1.0
+        for kept, tried in zip(self.accepted[:positions], self.trials, strict=False):
+            share *= kept / tried if tried > 0.0 else 0.0
+            total += share
+        accepted, trials = self.accepted[:positions], self.trials[:positions]
+        return Window(self.drafts, accepted, trials, (total - 1.0) * self.drafts, self.censored)
+
     @property
     def length(self) -> float | None:
         """Mean acceptance length tau = 1 + accepted / drafts; None without drafts: 0/0 is unknown."""
@@ -70,15 +93,17 @@ def window(
 ) -> Window:
     """Make a window from counts as engines export them.
 
-    With drafts of several depths the engine's `accepted` at position j counts fewer drafts than had reached j - 1.
-    Where `drafted` tells how many had position j, the trials are taken in proportion (exact if depth does not
-    depend on acceptance). Where it does not, only position 1 is kept.
+    The number of tokens per draft changes while engines run (by batch size, by restart). Where `drafted` tells how
+    many drafts had each position, the trials behind an accepted prefix are taken in proportion (exact if depth does
+    not depend on acceptance). Where it does not, `draft_tokens` tells the depth of an interval whose drafts all had
+    the same: a whole number of tokens per draft, and nothing accepted behind. Otherwise only position 1 is kept,
+    which every draft has.
 
     Args:
         drafts: draft steps.
         accepted: accepted tokens by position, first position first.
         accepted_tokens: accepted tokens in total; the sum of `accepted` if None.
-        draft_tokens: tokens proposed in total, to notice drafts of several depths.
+        draft_tokens: tokens proposed in total, to know how deep drafts were.
         drafted: tokens proposed by position, where the engine tells.
 
     Raises:
@@ -89,18 +114,27 @@ def window(
         raise ValueError("counts of an interval are not negative; subtract counters per series, resets aside")
     if drafts <= 0.0:
         return NOTHING
-    if drafted:
+    if any(drafted):
         return _with_trials(drafts, accepted, drafted, total)
-    censored = bool(
-        draft_tokens is not None and len(accepted) > 1 and draft_tokens < _FULL_DEPTH * len(accepted) * drafts
-    )
-    kept = tuple(accepted[:1] if censored else accepted)
-    chain = _falling(drafts, kept)
-    return Window(drafts, chain, (drafts, *chain[:-1])[: len(chain)], total, censored)
+    depth = _one_depth(drafts, accepted, draft_tokens)
+    chain = _falling(drafts, accepted[: 1 if depth is None else depth])
+    return Window(drafts, chain, (drafts, *chain[:-1])[: len(chain)], total, depth is None)
+
+
+def _one_depth(drafts: float, accepted: Sequence[float], draft_tokens: float | None) -> int | None:
+    """Positions of every draft, or None if drafts were of different depths."""
+    most = len(accepted)
+    if most <= 1 or draft_tokens is None or draft_tokens >= FULL_DEPTH * most * drafts:
+        return most
+    each = draft_tokens / drafts
+    depth = max(1, round(each))
+    whole = FULL_DEPTH * depth <= each <= (2.0 - FULL_DEPTH) * depth
+    return depth if whole and accepted[depth] <= 0.0 else None
 
 
 def _with_trials(drafts: float, accepted: Sequence[float], drafted: Sequence[float], total: float) -> Window:
-    chain = _falling(drafts, accepted[: len(drafted)])
+    had = sum(1 for value in drafted if value > 0.0)
+    chain = _falling(drafts, accepted[:had])
     trials: list[float] = []
     for position, kept in enumerate(chain):
         if position == 0:

@@ -21,9 +21,17 @@ def judgeable(definition: str) -> bool:
 def model_windows(increases: Mapping[Key, float]) -> dict[str, Window]:
     """One window per model from a scrape's increases.
 
-    A position that the engine has not counted yet is 0: vLLM's page has all positions from the start.
+    A position that the engine has not counted yet is 0: vLLM's page has all positions from the start. Engines that
+    share a page (data-parallel ranks) may draft to different depths at one time, so each is counted by itself.
     """
-    return {model: _window(counts) for model, counts in Counts.by_model(increases).items()}
+    engines: dict[str, dict[Key, float]] = {}
+    for key, value in increases.items():
+        engines.setdefault(key.engine, {})[key] = value
+    found: dict[str, Window] = {}
+    for own in engines.values():
+        for model, counts in Counts.by_model(own).items():
+            found[model] = found.get(model, NOTHING) + _window(counts)
+    return found
 
 
 def _window(counts: Counts) -> Window:

@@ -52,6 +52,22 @@ BEGAN = START + STEP_S * FALL
 DEPLOY = f"deploy={BEGAN - 15}"
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"status": "success", "data": {"resultType": "matrix", "result": []}}, "'specwatch detect replay' reads"),
+        ([{"status": "success", "data": {"result": []}}], "'specwatch detect replay' reads"),
+        ({"rows": []}, 'no windows; windows come as CSV, a JSON list, or {"windows": [...]}, each with time'),
+    ],
+)
+def test_a_file_without_windows_is_told_what_is_read(body: object, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps(body))
+    found = explain(path)
+    assert isinstance(found.exception, UserError)
+    assert words in str(found.exception)
+
+
 @pytest.fixture
 def stale(tmp_path: Path) -> Path:
     path = tmp_path / "stale.csv"

@@ -115,11 +115,14 @@ def test_without_a_cluster_there_is_no_config_map(api: Api, tmp_path: Path) -> N
     assert done.stderr.count("\n") == 1
 
 
-def test_a_fleet_without_models_is_no_error() -> None:
+@pytest.mark.parametrize(("form", "printed"), [("table", ""), ("json", '{"models": []}')])
+def test_a_prometheus_without_counts_of_drafts_is_said_and_is_no_success(form: str, printed: str) -> None:
     with prometheus_api(SampleStore()) as empty:
-        done = once(empty)
-    assert done.returncode == 0
-    assert "No model has counts" in done.stdout
+        done = once(empty, "--format", form)
+    assert done.returncode == 1
+    assert "".join(done.stdout.split()) == "".join(printed.split())
+    assert "no model has counts of drafts in that time" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_profile_is_used(api: Api, tmp_path: Path) -> None:

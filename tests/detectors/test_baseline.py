@@ -54,14 +54,43 @@ def test_variance_is_the_chains_where_all_drafts_are_of_one_depth() -> None:
     )
 
 
-def test_variance_counts_the_depths_that_drafts_really_had() -> None:
-    """Half of the drafts have one token, half have three: the mixture's variance, by hand."""
-    short, full = of(Q[:1], 1000).counts, of(Q, 1000).counts
-    p = [(a + b) / 2000 for a, b in zip((*short.accepted, 0.0, 0.0), full.accepted, strict=True)]
-    square = p[0] + 3 * p[1] + 5 * p[2]
-    mixed = window(2000, [2000 * value for value in p], drafted=[2000, 1000, 1000])
-    assert Baseline(mixed).variance(3) == pytest.approx(square - sum(p) ** 2)
-    assert Baseline(mixed).q == pytest.approx(Q)
+def mixed_depths() -> Baseline:
+    """Half of the drafts have one token, half have three."""
+    return Baseline(of(Q[:1], 1000).counts + of(Q, 1000).counts)
+
+
+def test_variance_is_that_of_a_draft_of_one_depth_however_many_were_shorter() -> None:
+    found = mixed_depths()
+    assert found.q == pytest.approx(Q)
+    for positions in (1, 2, 3):
+        assert found.variance(3, positions) == pytest.approx(chain.variance(Q[:positions]))
+
+
+def test_relative_error_grows_with_positions_that_were_tried_less() -> None:
+    error = mixed_depths().relative_error(2.0)
+    assert of(Q, 2000).relative_error(2.0) < error < of(Q, 1000).relative_error(2.0)
+
+
+def test_positions_known_from_far_fewer_drafts_may_be_left_out() -> None:
+    assert of(Q, 1000).prefixes == (3,)
+    assert Baseline(of(Q[:1], 1000).counts + of(Q, 500).counts).prefixes == (3, 1)
+    assert Baseline(Window(1e6, accepted_tokens=1.2e6)).prefixes == (0,)
+
+
+def test_the_first_positions_are_a_baseline_of_shorter_drafts() -> None:
+    found = of(Q, 1000).first(2)
+    assert found.q == pytest.approx(Q[:2])
+    assert found.mean_accepted == pytest.approx(chain.mean_accepted(Q[:2]))
+    whole = of(Q, 1000)
+    assert whole.first(3) is whole
+
+
+def test_a_shorter_baseline_is_followed_by_what_another_knows_of_further_positions() -> None:
+    found = of((0.8, 0.75), 500).followed_by(of(Q, 4000))
+    assert found.q == pytest.approx((0.8, 0.75, Q[2]))
+    assert found.mean_accepted == pytest.approx(chain.mean_accepted(found.q))
+    whole = of(Q, 10)
+    assert whole.followed_by(of((0.5,), 1e6)) is whole
 
 
 @given(st.floats(0.05, 2.9), st.floats(1.0, 1e9))

@@ -79,3 +79,13 @@ def test_only_requests_of_the_own_method_are_counted_and_those_of_an_unknown_one
     for method, drafts in (("eagle3", 10.0), ("ngram", 7.0), ("unknown", 1.0)):
         metrics.drafts("m", "code", method, DraftCounts(Tally(drafts, 3 * drafts, drafts)))
     assert counts.take()["m"]["code"].drafts == 11.0
+
+
+def test_what_nobody_told_the_class_of_has_none() -> None:
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+    counts = ClassCounts(registry.collect)
+    counts.take()
+    for name in ("code", "unknown", ""):
+        metrics.drafts("m", name, "eagle3", DraftCounts(Tally(10.0, 30.0, 10.0)))
+    assert set(counts.take()["m"]) == {"code"}

@@ -15,6 +15,7 @@ from specwatch_detectors.drift_monitor import DriftMonitor
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState
 from specwatch_detectors.window import Window
+from specwatch_exporters.classes.class_name import OTHER
 
 STEP = 10.0
 QS = {"code": (0.8, 0.8), "chat": (0.55, 0.5), "math": (0.7, 0.7)}
@@ -139,19 +140,43 @@ def test_only_so_many_classes_are_watched() -> None:
     assert len(json.dumps(monitor.state()["drafts"])) < 1000
 
 
-def test_a_change_of_the_engine_tests_every_class_and_forgets_the_evidence() -> None:
+@pytest.mark.parametrize("change", [Change.DEPLOY, Change.RESTART, Change.VERSION])
+def test_a_change_of_the_engine_tests_every_class_and_forgets_the_evidence(change: Change) -> None:
     monitor = classes()
-    fed(monitor, mix(0.9), 50)
-    monitor.changed(Change.DEPLOY)
-    assert not monitor.drifted
+    monitor.update(mix(0.8), 0.0)
+    assert (monitor.score or 0.0) > 0.0
+    monitor.changed(change)
     assert all(own.testing_deploy for own in monitor.monitors.values())
     monitor.update(mix(1.0, drafts=30), 1e4)
+    assert monitor.score == 0.0
     assert monitor.coverage == pytest.approx(1.0)
     fed(monitor, mix(), 50, 2e4)
     assert not any(own.testing_deploy for own in monitor.monitors.values())
     assert not monitor.drifted
     fed(monitor, mix(0.9), 50, 3e4)
     assert monitor.drifted
+
+
+@pytest.mark.parametrize("change", [Change.DEPLOY, Change.RESTART, Change.VERSION])
+def test_a_change_of_the_engine_alone_ends_no_drift(change: Change) -> None:
+    monitor = classes()
+    fed(monitor, mix(0.9), 50)
+    monitor.changed(change)
+    assert monitor.drifted
+    fed(monitor, mix(0.9), 100, 1e4)
+    assert (monitor.drifted, monitor.alarms) == (True, 1)
+    fed(monitor, mix(), 100, 2e4)
+    assert not monitor.drifted
+
+
+def test_what_has_no_class_of_its_own_is_not_judged_and_is_traffic() -> None:
+    """A new kind of request among `other` is no drift of `other`."""
+    monitor = classes()
+    readings = fed(monitor, {**mix(drafts=3000), OTHER: expected(1000, (0.5, 0.5))}, 300)
+    assert OTHER not in readings
+    assert monitor.coverage == pytest.approx(0.75)
+    fed(monitor, {**mix(drafts=3000), OTHER: expected(1000, (0.2, 0.2))}, 300, 1e4)
+    assert not monitor.drifted
 
 
 def test_a_bad_deploy_is_seen_in_all_classes_together_before_any_of_them_can_tell() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detectors.drafting import expected, without_positions
+from detectors.drafting import Q, expected, without_positions
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.deploy_test import Verdict
 from specwatch_detectors.drift_bank import COARSE, FINE, DriftBank
@@ -48,6 +48,30 @@ def test_drops_of_its_members_size_alarm_and_nothing_else_does(
     for _ in range(600):
         found.update(seen if positions else without_positions(seen))
     assert (found.score >= 1.0) is alarm
+
+
+def uneven(deep: float, first: float = 1e7) -> Baseline:
+    """Position 1 known from many drafts, the others from fewer."""
+    return Baseline(expected(first - deep, Q[:1]) + expected(deep))
+
+
+def test_positions_that_are_not_known_well_yet_wait_and_the_others_are_judged() -> None:
+    young = DriftBank(uneven(1000.0), design=5.0, threshold=13.56, depth=3)
+    assert (young.judged, young.complete) == (1, True)
+    ripe = DriftBank(uneven(2e6), design=5.0, threshold=13.56, depth=3, state=young.state(), judged=1)
+    assert (ripe.judged, ripe.complete) == (3, True)
+
+
+@pytest.mark.parametrize("design", [5.0, 50.0, 1e3, 1e5, 1e9])
+def test_a_wider_spread_takes_no_position_and_not_the_last_member(design: float) -> None:
+    before = DriftBank(uneven(2e6), design=5.0, threshold=13.56, depth=3)
+    after = DriftBank(
+        before.baseline, design=design, threshold=13.56, depth=3, state=before.state(), judged=before.judged
+    )
+    assert after.judged == 3
+    assert after.members
+    anew = DriftBank(before.baseline, design=1e9, threshold=13.56, depth=3)
+    assert not anew.members
 
 
 def test_a_dead_draft_is_named() -> None:

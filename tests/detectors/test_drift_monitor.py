@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detectors.drafting import expected, without_positions
+from detectors.drafting import Q, expected, without_positions
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.drift_bank import COARSE, FINE, Member
 from specwatch_detectors.drift_monitor import DriftMonitor
@@ -31,6 +32,53 @@ def fed(monitor: DriftMonitor, seen: Window, intervals: int, start: float = 0.0)
 
 def first_alarm(readings: list[Reading]) -> int:
     return next((i for i, reading in enumerate(readings) if reading.state is DriftState.DRIFTED), -1)
+
+
+def trimmed(depth: int, drafts: float, factor: float = 1.0) -> Window:
+    """Drafts of that depth on the page of an engine with three positions."""
+    kept = expected(drafts, Q[:depth], factor).accepted
+    return window(drafts, [*kept, *([0.0] * (3 - depth))], draft_tokens=drafts * depth)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 50, 5000, 10**6, 10**9])), max_size=60))
+def test_no_order_of_depths_and_volumes_alarms_or_takes_members_away(parts: list[tuple[int, int]]) -> None:
+    monitor, active = DriftMonitor(depth=3), False
+    for at, (depth, drafts) in enumerate(parts * 4):
+        reading = monitor.update(trimmed(depth, float(drafts)) if depth else NOTHING, STEP * (at + 1))
+        assert reading.alarms == 0
+        assert monitor.bank.members or not active
+        active = bool(monitor.bank.members)
+        both = reading.length, reading.baseline_length
+        assert None in both or reading.length == pytest.approx(reading.baseline_length, abs=0.02) or not active
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("drafts", [300.0, 5000.0, 1e9])
+def test_a_drop_is_found_at_any_depth(depth: int, drafts: float) -> None:
+    monitor = calibrated()
+    assert first_alarm(fed(monitor, trimmed(depth, drafts), 100)) == -1
+    assert first_alarm(fed(monitor, trimmed(depth, drafts, 0.8), 200, 1e4)) >= 0
+
+
+def test_a_profile_of_fewer_positions_grows_and_is_then_no_longer_what_was_certified() -> None:
+    monitor = DriftMonitor(depth=3, baseline=GOOD.first(1), design=10.0, threshold=13.56)
+    readings = fed(monitor, expected(5000), 30)
+    assert readings[0].calibrated
+    assert "positions 2 to 3 are still being learned" in readings[0].reason
+    readings = fed(monitor, expected(5000), 600, 1e4)
+    assert (monitor.bank.judged, readings[-1].calibrated) == (3, False)
+    assert "learned" not in readings[-1].reason
+    worse = window(5000, [3500, 3500 * 0.5, 3500 * 0.5 * 0.5])
+    assert first_alarm(fed(monitor, worse, 60, 1e5)) >= 0
+
+
+def test_growing_goes_on_from_the_state() -> None:
+    monitor = DriftMonitor(depth=3, baseline=GOOD.first(1), design=10.0, threshold=13.56)
+    fed(monitor, expected(5000), 30)
+    again = DriftMonitor(state=json.loads(json.dumps(monitor.state())))
+    for one in (monitor, again):
+        fed(one, expected(5000), 600, 1e4)
+    assert again.state() == monitor.state()
 
 
 # Learning.

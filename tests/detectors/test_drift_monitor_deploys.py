@@ -12,7 +12,7 @@ from specwatch_detectors.reading import Change, DriftState, Reading
 from specwatch_detectors.window import NOTHING, Window
 
 STEP = 10.0
-SAME_METHOD = [change for change in Change if change is not Change.METHOD]
+SAME_METHOD = [Change.RESTART, Change.DEPLOY, Change.VERSION]
 
 
 def running(*, positions: bool = True) -> DriftMonitor:
@@ -122,32 +122,55 @@ def test_intervals_without_drafts_do_not_decide_a_deploy() -> None:
     assert monitor.testing_deploy
 
 
-def test_a_deploy_does_not_clear_a_drift_without_evidence() -> None:
+@pytest.mark.parametrize("factor", [0.85, 0.96])
+@pytest.mark.parametrize("change", SAME_METHOD)
+def test_a_mere_change_neither_ends_a_drift_nor_becomes_its_cause_nor_counts_again(
+    change: Change, factor: float
+) -> None:
     monitor = running()
-    fed(monitor, seen(0.85), 20)
-    monitor.changed(Change.VERSION)
-    readings = fed(monitor, seen(0.85), 10)
-    assert DriftState.OK not in {reading.state for reading in readings}
-    assert readings[-1].state is DriftState.DRIFTED
-    assert monitor.alarms == 2
-
-
-def test_a_mere_restart_neither_ends_a_drift_nor_becomes_its_cause_nor_counts_again() -> None:
-    monitor = running()
-    before = fed(monitor, seen(0.85), 20)[-1]
-    monitor.changed(Change.RESTART)
-    readings = fed(monitor, seen(0.85), 30)
+    before = fed(monitor, seen(factor), 60)[-1]
+    monitor.changed(change)
+    readings = fed(monitor, seen(factor), 200)
     assert {reading.state for reading in readings} == {DriftState.DRIFTED}
     assert (readings[-1].since, readings[-1].alarms) == (before.since, 1)
-    assert "restart" not in readings[-1].reason
+    assert change.words not in readings[-1].reason
 
 
-def test_a_restart_that_cures_the_draft_ends_the_drift_within_intervals() -> None:
+@pytest.mark.parametrize("change", SAME_METHOD)
+def test_a_change_that_cures_the_draft_ends_the_drift_within_intervals(change: Change) -> None:
     monitor = running()
     fed(monitor, seen(0.85), 20)
-    monitor.changed(Change.RESTART)
+    monitor.changed(change)
     assert fed(monitor, seen(1.0), 10)[-1].state is DriftState.OK
     assert monitor.alarms == 1
+
+
+@pytest.mark.parametrize("positions", [True, False])
+def test_a_change_that_makes_a_drift_worse_still_gets_the_blame_from_then_on(*, positions: bool) -> None:
+    monitor = running(positions=positions)
+    fed(monitor, seen(0.9, positions=positions), 60)
+    at = float(monitor.state()["seen"])
+    monitor.changed(Change.VERSION)
+    reading = fed(monitor, seen(0.78, positions=positions), 10)[-1]
+    assert reading.reason.startswith("acceptance had dropped before and is worse still since a new engine version")
+    assert (reading.since, reading.alarms) == (at, 1)
+    assert fed(monitor, seen(positions=positions), 60)[-1].state is DriftState.OK
+
+
+def test_a_change_is_not_blamed_where_nobody_knows_what_was_just_before() -> None:
+    monitor = running()
+    fed(monitor, seen(0.3, drafts=500), 2)
+    assert monitor.drifted
+    monitor.changed(Change.VERSION)
+    assert not monitor.testing_deploy
+    assert "since" not in fed(monitor, seen(0.2), 20)[-1].reason
+
+
+def test_another_number_of_draft_tokens_is_no_event_where_positions_are_counted() -> None:
+    monitor = running()
+    before = monitor.state()
+    monitor.changed(Change.DEPTH)
+    assert monitor.state() == before
 
 
 def test_the_words_of_a_drift_are_about_what_came_after_its_onset() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,77 @@ def test_drafts_of_several_depths_without_counts_per_position_leave_only_the_fir
     assert found.censored
     assert (found.accepted, found.trials) == ((700,), (1000,))
     assert found.accepted_tokens == 1000
+
+
+@pytest.mark.parametrize(
+    ("accepted", "tokens", "positions"),
+    [
+        ([700, 500, 0, 0, 0], 2000, 2),
+        ([700, 500, 0, 0, 0], 2020, 2),
+        ([0, 0, 0, 0, 0], 2000, 2),
+        ([0, 0, 0, 0, 0], 5000, 5),
+        ([700, 0, 0, 0, 0], 1000, 1),
+        ([700, 500, 400, 0, 0], 3000, 3),
+    ],
+)
+def test_an_interval_of_less_depth_has_only_the_positions_that_were_drafted(
+    accepted: list[float], tokens: float, positions: int
+) -> None:
+    found = window(1000, accepted, draft_tokens=tokens)
+    assert found.accepted == tuple(accepted[:positions])
+    assert found.trials == (1000, *accepted[: positions - 1])
+    assert not found.censored
+
+
+@pytest.mark.parametrize(
+    ("accepted", "tokens"),
+    [([700, 500, 300, 200, 100], 3000), ([700, 500, 100, 0, 0], 2000), ([700, 500, 100, 60, 20], 2300)],
+)
+def test_mixed_depths_are_not_taken_for_one(accepted: list[float], tokens: float) -> None:
+    """Half at 5 and half at 1 have 3 tokens on average, too."""
+    found = window(1000, accepted, draft_tokens=tokens)
+    assert found.censored
+    assert found.accepted == (700,)
+
+
+def test_depth_is_what_nearly_all_drafts_had() -> None:
+    both = window(1000, [700, 500, 300]) + window(1000, [700])
+    assert (both.depth(), both.depth(0.5), both.depth(0.51)) == (1, 3, 1)
+    assert window(1000, [700, 280], drafted=[1000, 500]).depth() == 1
+    assert window(1000, [0, 0, 0]).depth() == 3
+    assert NOTHING.depth() == 0
+
+
+def test_first_positions_have_the_accepted_tokens_of_shorter_drafts() -> None:
+    found = window(1000, [700, 500, 300]).first(2)
+    assert (found.accepted, found.trials) == ((700, 500), (1000, 700))
+    assert found.accepted_tokens == pytest.approx(1200)
+    mixed = window(1000, [700, 500, 300]) + window(1000, [700])
+    assert mixed.first(3).accepted_tokens == pytest.approx(2 * 1500)
+    unknown = Window(1000, accepted_tokens=1500)
+    assert unknown.first(2) is unknown
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.floats(1e-3, 1e9)), min_size=1, max_size=6),
+    st.lists(st.floats(0.01, 0.99), min_size=5, max_size=5),
+    st.booleans(),
+)
+def test_whatever_depths_an_interval_mixes_its_conditionals_are_the_drafts(
+    parts: list[tuple[int, float]], q: list[float], drafted: bool
+) -> None:
+    """Positions that were not drafted are left out; those that are in say what the draft does."""
+    drafts, tried, kept = 0.0, [0.0] * 5, [0.0] * 5
+    for depth, many in parts:
+        drafts += many
+        for position in range(depth):
+            tried[position] += many
+            kept[position] += many * math.prod(q[: position + 1])
+    found = window(drafts, kept, draft_tokens=sum(tried), drafted=tried if drafted else [])
+    assert found.accepted
+    short = 1.0 - min(0.02, sum(many for depth, many in parts if depth < max(parts)[0]) / drafts) * 5
+    for value, own, had in zip(found.accepted, found.trials, q, strict=False):
+        assert short * had - 1e-6 <= value / own <= had + 1e-6
 
 
 def test_a_page_that_is_a_step_behind_is_not_taken_for_several_depths() -> None:

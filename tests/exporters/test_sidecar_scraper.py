@@ -16,6 +16,7 @@ from specwatch_exporters.sidecar.fetch_error import Cause, FetchError
 from specwatch_exporters.sidecar.recent import WINDOW_S, window_of
 from specwatch_exporters.sidecar.scraper import Scraper
 from specwatch_exporters.sidecar.version_probe import EngineFacts
+from specwatch_exporters.sidecar.watcher import Interval, NoWatcher, Watcher
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 STALE_S = 15.0
@@ -24,7 +25,12 @@ STALE_S = 15.0
 class Bench:
     """A sidecar with a scripted engine and a hand-wound clock."""
 
-    def __init__(self, declaration: Declaration | None = None, window_s: float = WINDOW_S) -> None:
+    def __init__(
+        self,
+        declaration: Declaration | None = None,
+        window_s: float = WINDOW_S,
+        watcher: Watcher | None = None,
+    ) -> None:
         self.now = 1000.0
         self.answer: str | FetchError | Callable[[], str] = ""
         self.probes = 0
@@ -34,6 +40,7 @@ class Bench:
             self._probe,
             declaration=declaration or Declaration(),
             window_s=window_s,
+            watcher=watcher,
             clock=lambda: self.now,
         )
         self.registry = CollectorRegistry()
@@ -87,6 +94,27 @@ def test_counters_start_at_the_engines_own_and_carry_on_over_a_restart() -> None
     assert bench.value(catalog.ACCEPTED_TOKENS, **LABELS) == 165
     assert bench.value(catalog.ENGINE_RESTARTS) == 1
     assert bench.probes == 2
+
+
+class Heard(NoWatcher):
+    """Keeps the intervals."""
+
+    def __init__(self) -> None:
+        self.intervals: list[Interval] = []
+
+    def take(self, interval: Interval) -> None:
+        self.intervals.append(interval)
+
+
+def test_a_watcher_is_told_which_process_it_is_and_what_that_has_counted_itself() -> None:
+    """Totals carry on over a restart; these do not, so that a watcher can compare them with what it kept."""
+    heard = Heard()
+    bench = Bench(watcher=heard)
+    for page in (engine(10, 30, 12, 100), engine(2, 6, 3, 20, start=500.0)):
+        assert bench.scrape(page)
+    found = [(one.starts, {key.metric: value for key, value in one.counted.items()}) for one in heard.intervals]
+    drafts, tokens = catalog.DRAFTS.name, catalog.GENERATION_TOKENS.name
+    assert found == [({"": 1.0}, {drafts: 10.0, tokens: 100.0}), ({"": 500.0}, {drafts: 2.0, tokens: 20.0})]
 
 
 @pytest.mark.parametrize("interval", [5.0, 30.0, 60.0, 90.0, 600.0])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from specwatch_detectors import chain
 from specwatch_detectors.window import NOTHING, Window
+
+_MOST: Final = 0.5
+"""A position that fewer drafts had is left out where two depths are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,14 @@ class Comparison:
     def __add__(self, other: Comparison) -> Comparison:
         """Both streams as one."""
         return Comparison(self.before + other.before, self.after + other.after)
+
+    def of_one_depth(self) -> Comparison:
+        """Over the positions that most drafts of both sides had: acceptance of different depths is not compared."""
+        sides = (self.before, self.after)
+        positions = min(side.depth(_MOST) for side in sides)
+        if not positions or all(side.depth() == len(side.accepted) == positions for side in sides):
+            return self
+        return Comparison(*(side.first(positions) for side in sides))
 
     @property
     def both(self) -> bool:

@@ -81,9 +81,8 @@ def ramp(picture: Picture) -> Fact:
 
 
 def _unknown(picture: Picture) -> Fact:
-    return lacking(
-        "events (deploys, restarts, versions)" if picture.evidence.events is None else "time of the onset"
-    )
+    onset = picture.evidence.events is not None and picture.evidence.onset is None
+    return lacking("time of the onset" if onset else "events around the fall (deploys, restarts, versions)")
 
 
 def _listed(events: Iterable[Event], picture: Picture) -> str:

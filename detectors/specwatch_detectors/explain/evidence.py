@@ -61,6 +61,7 @@ class Evidence:
         total: all traffic of one model, before and after.
         groups: the same traffic told apart, by dimension and group; a dimension that is missing is unknown.
         events: what happened in the hours around, any order; None if nobody watched, empty if nothing happened.
+        watched_since: events before this time may be missing, seconds; None if none are.
         onset: estimated time of the change, seconds; None if unknown.
         interval_s: seconds between observations: how sharp the onset can be.
         design: design effect of the total, safety factor included.
@@ -82,6 +83,7 @@ class Evidence:
     total: Comparison
     groups: Mapping[Dimension, Mapping[str, Comparison]] = field(default_factory=dict)
     events: Sequence[Event] | None = None
+    watched_since: float | None = None
     onset: float | None = None
     interval_s: float = 10.0
     design: float = PRIOR

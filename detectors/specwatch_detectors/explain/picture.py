@@ -29,8 +29,9 @@ class Picture:
         splits: Kitagawa split by dimension, where two groups or more cover the traffic before and after.
         changes: which groups fell, by dimension.
         shape: of the classes together if they cover the traffic, else of the total.
-        near: events from 30 minutes before the onset to just after it; None if events or onset are unknown.
-        at_onset: those of them from 2 minutes before.
+        near: events from 30 minutes before the onset to just after it; None if events or onset are unknown, or if
+            there are none and nobody watched all of that time.
+        at_onset: those of them from 2 minutes before, likewise.
     """
 
     evidence: Evidence
@@ -85,12 +86,14 @@ def _changes(dimension: Dimension, evidence: Evidence) -> GroupChanges:
 def _between(evidence: Evidence, before_s: float) -> tuple[Event, ...] | None:
     if evidence.events is None:
         return None
-    if not evidence.events:
+    if not evidence.events and evidence.watched_since is None:
         return ()
     if evidence.onset is None:
         return None
     slack = 3.0 * evidence.interval_s
     first = evidence.onset - max(before_s, slack)
     last = evidence.onset + max(_AFTER_S, slack)
-    found = (event for event in evidence.events if first <= event.time <= last)
+    found = [event for event in evidence.events if first <= event.time <= last]
+    if not found and evidence.watched_since is not None and evidence.watched_since > first:
+        return None
     return tuple(sorted(found, key=lambda event: (event.time, event.kind)))

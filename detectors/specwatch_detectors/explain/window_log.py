@@ -20,6 +20,8 @@ from specwatch_detectors.explain.row_changes import changes
 from specwatch_detectors.explain.window_row import LogError, Row, moment, read_row
 
 MAX_BYTES: Final = 256 << 20
+_FORM: Final = 'windows come as CSV, a JSON list, or {"windows": [...]}, each with time, drafts and accepted tokens'
+_DUMP: Final = f"this is an answer of Prometheus, which 'specwatch detect replay' reads and explains; here {_FORM}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,14 @@ def _parsed(text: str) -> WindowLog:
         body = json.loads(text)
     except ValueError as error:
         raise LogError(f"not JSON: {error}") from error
+    if isinstance(body, list) and any(isinstance(row, dict) and "data" in row for row in body):
+        raise LogError(_DUMP)
     return WindowLog(_rows(body)) if isinstance(body, list) else _from_object(body)
 
 
 def _from_object(body: Mapping[str, Any]) -> WindowLog:
+    if "windows" not in body:
+        raise LogError(_DUMP if "data" in body else f"no windows; {_FORM}")
     adaptive = body.get("adaptive")
     given = None if body.get("events") is None else tuple(read_event(row) for row in _list(body, "events"))
     return WindowLog(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from specwatch_detectors.payoff.crossover import crossovers, words
 from specwatch_detectors.payoff.measured_steps import MeasuredSteps
 from specwatch_detectors.payoff.profile_file import ProfileError, load_profile, shipped_names
 from specwatch_detectors.payoff.step_cost import Cost, Load, Unknown
@@ -40,6 +41,19 @@ def break_even_lines(profile: StepProfile, context: float | None = None) -> Iter
         yield f"| {batch} | " + " | ".join(map(_cell, costs)) + " |"
 
 
+def crossover_lines(profile: StepProfile) -> Iterator[str]:
+    """At which batch sizes the acceptance of the run itself pays, as a Markdown table; nothing without runs."""
+    found = tuple(crossovers(profile))
+    if not found:
+        return
+    yield ""
+    yield "| drafter | tokens per step in the run | with the run's prefill | decode alone |"
+    yield "|---|---|---|---|"
+    for one in found:
+        mixed, alone = words(one.losing, one.last), words(one.losing_alone, one.last)
+        yield f"| {one.method} K={one.depth} | {one.length:.2f} | {mixed} | {alone} |"
+
+
 def _cell(cost: Cost | Unknown) -> str:
     if isinstance(cost, Unknown):
         return "unknown"
@@ -58,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         except ProfileError as error:
             sys.stderr.write(f"{error}\n")
             return 2
-        sys.stdout.write("\n".join(break_even_lines(profile)) + "\n\n")
+        sys.stdout.write("\n".join((*break_even_lines(profile), *crossover_lines(profile))) + "\n\n")
     return 0
 
 

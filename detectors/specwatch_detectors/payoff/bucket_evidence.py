@@ -22,6 +22,10 @@ class WeightedMean:
         """With one more value; None adds nothing."""
         return self if value is None else WeightedMean(self.weight + weight, self.total + weight * value)
 
+    def merged(self, other: WeightedMean) -> WeightedMean:
+        """With the values of another mean."""
+        return WeightedMean(self.weight + other.weight, self.total + other.total)
+
     def faded(self, share: float) -> WeightedMean:
         """With a share of its weight."""
         return WeightedMean(self.weight * share, self.total * share)
@@ -64,6 +68,18 @@ class BucketEvidence:
             self.batch.added(steps, sample.batch),
             self.context.added(steps, sample.context),
             self.prompt_per_output.added(steps, sample.prompt_per_output),
+        )
+
+    def merged(self, other: BucketEvidence) -> BucketEvidence:
+        """With the evidence of other intervals of the same bucket."""
+        return BucketEvidence(
+            self.window + other.window,
+            self.request_steps + other.request_steps,
+            self.draft_tokens + other.draft_tokens,
+            self.batch.merged(other.batch),
+            self.context.merged(other.context),
+            self.prompt_per_output.merged(other.prompt_per_output),
+            min(self.quiet_s, other.quiet_s),
         )
 
     def faded(self, share: float, seconds: float) -> BucketEvidence:

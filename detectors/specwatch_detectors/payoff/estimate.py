@@ -1,25 +1,28 @@
 """rho without a measured profile: step times seen with speculation over step times seen without.
 
-The sources are histograms of one engine, or of like engines, by batch bucket:
-`specwatch_request_inter_chunk_seconds` (one sample per request and step) and its label `speculation`. Engines serve
-with speculation on or off, not both, so the two sides come from other pods or another time. That makes it an
-estimate: traffic, context and prefill may have differed too. Where the two cannot be compared, it says why.
+The source is time between outputs of a request, one sample per request and step, of one engine: the vLLM plugin's
+by batch bucket where its series are on the page, else the engine's own histogram at the batch of its gauge. An
+engine serves with speculation on or off, not both, so one side was seen at another time. That makes it an estimate:
+traffic, context and prefill may have differed. The gaps hold the prefill that was mixed into the steps, so the
+quotient does too, and S needs no further correction for it. Where the two cannot be compared, it says why.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from specwatch_detectors.payoff.step_cost import Basis, Cost, Load, Unknown
+from specwatch_detectors.payoff.step_cost import Basis, Cost, Load, StepCost, Unknown
 from specwatch_detectors.payoff.step_times import StepTimes
 from specwatch_exporters.request_labels import BATCH_LABELS, UNKNOWN, batch_label
 
 OFF: Final = "off"
 IDLE: Final = "idle"
 """Stands for: speculation configured, nothing drafted in the interval."""
+UNPROFILED: Final = "none"
+"""Stands for the profile where there is none."""
 MAX_AGE_S: Final = 7 * 86_400.0
 _ALIKE: Final = 1.25
 _WORST_ERROR: Final = 0.2
@@ -97,12 +100,12 @@ class EstimatedCost:
     @property
     def name(self) -> str:
         """`none`: no profile is behind it."""
-        return "none"
+        return UNPROFILED
 
     @property
     def basis(self) -> Basis:
-        """Estimated."""
-        return Basis.ESTIMATED
+        """Estimated; none as long as one of the sides was not seen."""
+        return Basis.ESTIMATED if self.on and self.off else Basis.NONE
 
     def at(self, load: Load) -> Cost | Unknown:
         """The cost in the bucket of that batch size; context is whatever it was."""
@@ -111,14 +114,55 @@ class EstimatedCost:
         found = ratio_of(on, off)
         if isinstance(found, Unknown):
             return Unknown(f"no profile, and no estimate at batch {label}: {found.reason}")
-        idle = ratio_of(self.idle.get(label, StepTimes()), off, ("idle", "off"))
         return Cost(
             ratio=found.value,
             relative_error=found.relative_error,
             spec_seconds=on.mean,
             plain_seconds=off.mean,
-            idle_ratio=None if isinstance(idle, Unknown) else idle.value,
+            idle_ratio=self.idle_ratio(load.batch),
         )
+
+    def idle_ratio(self, batch: float) -> float | None:
+        """Step of a speculating engine that drafts nothing over one without speculation; None if not seen."""
+        label = batch_label(batch)
+        sides = self.idle.get(label, StepTimes()), self.off.get(label, StepTimes())
+        found = ratio_of(*sides, ("idle", "off"))
+        return None if isinstance(found, Unknown) else found.value
+
+
+@dataclass(frozen=True, slots=True)
+class WithSeenIdle:
+    """A profile's costs, and the tax of drafting nothing from what was seen where the profile lacks it.
+
+    Attributes:
+        profile: the costs.
+        seen: step times of this engine.
+    """
+
+    profile: StepCost
+    seen: EstimatedCost
+
+    @property
+    def name(self) -> str:
+        """The profile's."""
+        return self.profile.name
+
+    @property
+    def basis(self) -> Basis:
+        """The profile's."""
+        return self.profile.basis
+
+    @property
+    def gpus(self) -> int:
+        """The profile's."""
+        return self.profile.gpus
+
+    def at(self, load: Load) -> Cost | Unknown:
+        """The profile's cost."""
+        found = self.profile.at(load)
+        if isinstance(found, Unknown) or found.idle_ratio is not None:
+            return found
+        return replace(found, idle_ratio=self.seen.idle_ratio(load.batch))
 
 
 class StepTimesBook:

@@ -38,12 +38,18 @@ class MethodCurve:
         seconds: of a step, by batch size.
         relative_error: standard error of `seconds` over its value, by batch size, or None.
         idle: seconds of a step in which this engine drafts nothing, or None if that was not run.
+        prefill: seconds that one prompt token adds to its step, by batch size, or None for as in a plain step.
+        length: tokens per request and step in the run, steps without a draft included, or None.
+        drafted: draft tokens per request and step in the run, or None for K.
     """
 
     depth: int
     seconds: StepCurve
     relative_error: StepCurve | None = None
     idle: StepCurve | None = None
+    prefill: StepCurve | None = None
+    length: float | None = None
+    drafted: float | None = None
 
 
 class MeasuredSteps:
@@ -60,10 +66,17 @@ class MeasuredSteps:
     Args:
         plain: seconds of a step without speculation.
         methods: by method, one curve per K.
+        plain_prefill: seconds that one prompt token adds to a step without speculation, by batch size, or None.
     """
 
-    def __init__(self, plain: StepCurve, methods: Mapping[str, Sequence[MethodCurve]]) -> None:
+    def __init__(
+        self,
+        plain: StepCurve,
+        methods: Mapping[str, Sequence[MethodCurve]],
+        plain_prefill: StepCurve | None = None,
+    ) -> None:
         self.plain_curve = plain
+        self.plain_prefill = plain_prefill
         self.methods = {name: tuple(sorted(curves, key=_depth)) for name, curves in methods.items()}
 
     def plain(self, load: Load) -> Timed | Unknown:
@@ -76,6 +89,20 @@ class MeasuredSteps:
             if curve.idle is not None:
                 return _timed(curve.idle.at(load.batch), load.batch)
         return Unknown(f"the profile has no step time of {method} with nothing drafted")
+
+    def prefill(self, method: str, load: Load) -> tuple[float, float | None] | None:
+        """Seconds that one prompt token adds to a plain step, and to one with speculation where that is known.
+
+        Returns:
+            None where the profile has no such curve or the batch is too far from it.
+        """
+        plain = None if self.plain_prefill is None else self.plain_prefill.at(load.batch)
+        if plain is None:
+            return None
+        curves = self.methods.get(method, ())
+        close = min(curves, key=lambda curve: abs(curve.depth - load.drafted), default=None)
+        own = None if close is None or close.prefill is None else close.prefill.at(load.batch)
+        return plain.value, None if own is None else own.value
 
     def speculating(self, method: str, load: Load) -> Timed | Unknown:
         """A step with speculation."""

@@ -109,7 +109,8 @@ def _measured(top: Mapping[str, Any]) -> MeasuredSteps:
         methods[name] = [_method_curve(name, run, batches) for run in runs]
         if len({curve.depth for curve in methods[name]}) < len(runs):
             raise ValueError(f"methods.{name} has two runs of one K")
-    return MeasuredSteps(plain, methods)
+    prefill = "plain_prefill_seconds_per_token"
+    return MeasuredSteps(plain, methods, _curve(top, prefill, batches) if top.get(prefill) is not None else None)
 
 
 def _method_curve(name: str, run: object, batches: tuple[float, ...]) -> MethodCurve:
@@ -117,12 +118,27 @@ def _method_curve(name: str, run: object, batches: tuple[float, ...]) -> MethodC
     depth = _number(part, "depth")
     if depth < 1 or depth != int(depth):
         raise ValueError(f"methods.{name}: depth must be a whole number, 1 or more")
+    own = batches if part.get("batches") is None else _numbers(part, "batches")
+
+    def curve(key: str) -> StepCurve | None:
+        return None if part.get(key) is None else _curve(part, key, own)
+
     return MethodCurve(
         depth=int(depth),
-        seconds=_curve(part, "seconds", batches),
-        relative_error=_curve(part, "relative_error", batches) if part.get("relative_error") is not None else None,
-        idle=_curve(part, "idle_seconds", batches) if part.get("idle_seconds") is not None else None,
+        seconds=_curve(part, "seconds", own),
+        relative_error=curve("relative_error"),
+        idle=curve("idle_seconds"),
+        prefill=curve("prefill_seconds_per_token"),
+        length=_length(part),
+        drafted=None if part.get("draft_tokens_per_step") is None else _number(part, "draft_tokens_per_step"),
     )
+
+
+def _length(part: Mapping[str, Any]) -> float | None:
+    """Of the run: as stated, else from the acceptance per position that was set."""
+    if part.get("tokens_per_step") is not None:
+        return _number(part, "tokens_per_step")
+    return None if part.get("acceptance") is None else 1.0 + sum(_numbers(part, "acceptance"))
 
 
 def _linear(top: Mapping[str, Any]) -> LinearSteps:

@@ -16,6 +16,7 @@ class Basis(StrEnum):
 
     MEASURED = "measured"
     ESTIMATED = "estimated"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class Cost:
         relative_error: standard error of rho over rho; None where nobody measured it.
         spec_seconds: step with speculation; None if only the ratio is known.
         plain_seconds: step without.
-        prefill_share: time that one prompt token per request adds to a step, over `plain_seconds`.
+        prefill_share: time that one prompt token per request adds to a step without speculation, over
+            `plain_seconds`.
+        spec_prefill_share: what it adds to a step with speculation, over `plain_seconds`; None for the same.
         idle_ratio: step of a speculating engine that drafts nothing over `plain_seconds`; None if not measured.
         caveats: what weakens the number, in words, such as `extrapolated`.
     """
@@ -52,6 +55,7 @@ class Cost:
     spec_seconds: float | None = None
     plain_seconds: float | None = None
     prefill_share: float = 0.0
+    spec_prefill_share: float | None = None
     idle_ratio: float | None = None
     caveats: tuple[str, ...] = ()
 
@@ -76,7 +80,7 @@ class StepCost(Protocol):
 
     @property
     def basis(self) -> Basis:
-        """Measured or estimated."""
+        """Measured or estimated; none if there is nothing for the method."""
 
     @property
     def gpus(self) -> int:

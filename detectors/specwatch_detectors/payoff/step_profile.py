@@ -22,7 +22,8 @@ class StepProfile:
         engine: name and version.
         source: where the numbers come from.
         context_tokens: mean context per request in the run.
-        prefill_seconds_per_token: time that one prompt token adds to a step; 0 if not measured.
+        prefill_seconds_per_token: time that one prompt token adds to a step, where `steps` has no curve of it; 0
+            if not measured.
         prompt_per_output: prompt tokens per output token of the run's own traffic, or None.
         steps: the step times.
     """
@@ -64,8 +65,8 @@ class ProfileCost:
 
     @property
     def basis(self) -> Basis:
-        """Measured."""
-        return Basis.MEASURED
+        """Measured; none for a method that the profile lacks."""
+        return Basis.MEASURED if self.method in self.profile.methods else Basis.NONE
 
     @property
     def gpus(self) -> int:
@@ -81,12 +82,21 @@ class ProfileCost:
         if isinstance(plain, Unknown):
             return plain
         idle = steps.idle(self.method, load)
+        plain_prefill, spec_prefill = self._prefill(load)
+        batch = max(1.0, load.batch)
         return Cost(
             ratio=with_drafts.seconds / plain.seconds,
             relative_error=with_drafts.relative_error,
             spec_seconds=with_drafts.seconds,
             plain_seconds=plain.seconds,
-            prefill_share=max(1.0, load.batch) * self.profile.prefill_seconds_per_token / plain.seconds,
+            prefill_share=batch * plain_prefill / plain.seconds,
+            spec_prefill_share=None if spec_prefill is None else batch * spec_prefill / plain.seconds,
             idle_ratio=idle.seconds / plain.seconds if isinstance(idle, Timed) else None,
             caveats=tuple(dict.fromkeys((*with_drafts.caveats, *plain.caveats))),
         )
+
+    def _prefill(self, load: Load) -> tuple[float, float | None]:
+        """Seconds per prompt token, in a plain step and in one with speculation."""
+        steps = self.profile.steps
+        found = steps.prefill(self.method, load) if isinstance(steps, MeasuredSteps) else None
+        return (self.profile.prefill_seconds_per_token, None) if found is None else found

@@ -18,6 +18,7 @@ from specwatch_detectors.model_monitor import ModelReading
 from specwatch_detectors.watch.counter_book import Span
 from specwatch_detectors.watch.fleet import Fleet
 from specwatch_detectors.watch.source import Source
+from specwatch_detectors.watch.unanswered import unanswered
 
 LOG = logging.getLogger("specwatch.watch")
 VERSION: Final = 1
@@ -102,9 +103,14 @@ class Rounds:
 
     def readings(self, now: float) -> dict[str, ModelReading]:
         """What is known of each model at a time; while there is no answer it grows old."""
-        if self.at is not None and self._answered is not None and now - self._answered <= HUNG_S:
-            return self.fleet.readings(self.at)
-        return self.fleet.readings(max(self._grid.due(now), self.at or 0))
+        if self.at is None:
+            return self.fleet.readings(self._grid.due(now))
+        known, waited = self.fleet.readings(self.at), now - (self.at if self._answered is None else self._answered)
+        if waited <= HUNG_S and self._answered is not None:
+            return known
+        late = self.fleet.readings(max(self._grid.due(now), self.at))
+        words = f"no answer from Prometheus for {waited:.0f} s"
+        return {name: unanswered(known[name], reading, words) for name, reading in late.items()}
 
     def state(self) -> dict[str, Any]:
         """Everything, as JSON."""

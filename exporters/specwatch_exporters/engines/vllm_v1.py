@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from specwatch_exporters import catalog
-from specwatch_exporters.engines.intake import Dialect, Intake, instance_name, strip_prefixes
+from specwatch_exporters.engines.intake import Dialect, Intake, Target, instance_name, strip_prefixes
 from specwatch_exporters.exposition import Exposition
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page
+from specwatch_exporters.request_catalog import INTER_CHUNK
+from specwatch_exporters.step_catalog import STEP_BATCH
 
 PREFIXES = ("vllm:", "vllm_", "ray_vllm:", "ray_vllm_")
 DEFINITION = "vllm-v1-counters"
@@ -58,9 +60,19 @@ DIALECT = Dialect(
     # 0.9.2 to 0.11.0 exported the KV gauge once per API-server process; counters were already summed.
     copy_labels=frozenset({"pid"}),
     copied_gauges_only=True,
+    own_labels=frozenset({"traffic_class", "batch", "speculation"}),  # of the plugin's series
     gauge_counters=True,
 )
-TARGETS = DIALECT.targets()
+# What specwatch's own plugin puts on the engine's page and nothing else tells: steps by batch size.
+PLUGIN = {
+    f"{STEP_BATCH.name}_bucket": Target(f"{STEP_BATCH.name}_bucket", "counter", "le"),
+    **{f"{STEP_BATCH.name}{part}": Target(f"{STEP_BATCH.name}{part}", "counter") for part in ("_sum", "_count")},
+    **{
+        f"{INTER_CHUNK.name}{part}": Target(f"{INTER_CHUNK.name}{part}", "counter", "batch")
+        for part in ("_sum", "_count")
+    },
+}
+TARGETS = DIALECT.targets() | PLUGIN
 # Families that only the Python frontend has, on every page; without one of them a page is partial.
 WHOLE_PAGE = frozenset({"cache_config_info", "engine_sleep_state"})
 
@@ -80,7 +92,8 @@ class VllmV1Reader:
         raw = frozenset(stripped.values())
         whole = bool(WHOLE_PAGE & raw)
         page = Page("vllm", _dialect(exposition, names, whole), DEFINITION)
-        Intake(page, DIALECT, TARGETS).take(exposition.families, stripped)
+        own = {name: name for name in names if name in PLUGIN}
+        Intake(page, DIALECT, TARGETS).take(exposition.families, stripped | own)
         page.starts = process_starts(exposition, DIALECT)
         settle_hit_rate(page)
         drafts = _drafts(page)

@@ -32,6 +32,7 @@ from specwatch_exporters.summary import build_models
 LOG = logging.getLogger("specwatch.scrape")
 OUTCOMES = ("success", *(cause.value for cause in Cause), "malformed", "no_engine", "internal")
 HISTORY_S = 600.0
+_LIFE = frozenset({catalog.DRAFTS.name, catalog.GENERATION_TOKENS.name})
 PROBE_EVERY_S = 300.0
 PROBE_AGAIN_S = 30.0
 
@@ -165,6 +166,8 @@ class Scraper:
                 reports=tuple(recent),
                 restarted=self._restarted,
                 version=self._facts.version,
+                starts=dict(page.starts),
+                counted=_counted(page),
             )
         )
         view = EngineView(
@@ -251,6 +254,16 @@ def _first_look(page: Page, totals: Mapping[Key, float]) -> list[ModelReport]:
     reports = build_models(page, dict.fromkeys(totals, 0.0))
     page.notices = [notice for notice in page.notices if notice.code != "no_tokens_yet"]
     return reports
+
+
+def _counted(page: Page) -> dict[Key, float]:
+    """What the engine itself has counted of drafts and generated tokens, by series."""
+    found: dict[Key, float] = {}
+    for series, value in {} if page.drained else page.counters.items():
+        if series.metric in _LIFE:
+            key = Key(series.metric, series.model, series.engine, series.extra)
+            found[key] = found.get(key, 0.0) + value
+    return found
 
 
 def _derive(recent: Iterable[ModelReport], increases: Mapping[Key, float]) -> dict[str, dict[str, float]]:

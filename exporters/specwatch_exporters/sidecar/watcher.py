@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from prometheus_client.metrics_core import Metric
@@ -24,6 +24,9 @@ class Interval:
         reports: one per model over the last minute: state, K and method as known now.
         restarted: the engine's counters started again between the scrapes.
         version: of the engine, where an endpoint tells it.
+        starts: process start by instance, epoch seconds, where the page tells it.
+        counted: what the engine's own counters of drafts and generated tokens show, by series; empty where they
+            are no counters.
     """
 
     now: float
@@ -32,6 +35,8 @@ class Interval:
     reports: tuple[ModelReport, ...]
     restarted: bool = False
     version: str | None = None
+    starts: Mapping[str, float] = field(default_factory=dict)
+    counted: Mapping[Key, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

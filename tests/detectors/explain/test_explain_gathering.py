@@ -142,7 +142,7 @@ def test_json_brings_events_and_the_engine(tmp_path: Path) -> None:
         ("", "no windows in it"),
         ("[]", "no windows in it"),
         ("{", "not JSON"),
-        ("{}", "windows must be a list"),
+        ("{}", "no windows; windows come as CSV"),
         ("[3]", "row 1: not an object"),
         ('[{"time": 1}]', "row 1: drafts is missing"),
         ('[{"time": 1, "drafts": 5}]', "row 1: accepted tokens are missing"),

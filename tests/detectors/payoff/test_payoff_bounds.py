@@ -57,7 +57,7 @@ def test_bounds_are_ordered_numbers_at_any_volume(
         return
     assert 1.0 <= length.value <= length.most + 1e-9
     assert 0.0 < length.error < math.inf
-    found = speedup_bounds(length, Cost(ratio, error), prefill)
+    found = speedup_bounds(length, Cost(ratio, error, prefill_share=prefill), 1.0)
     assert 0.0 < found.lower <= found.estimate <= found.upper < math.inf
     answer = judge(length, Cost(ratio, error), Basis.MEASURED, 1.0)
     assert "nan" not in answer.text

@@ -59,7 +59,13 @@ def test_the_files_are_what_the_script_makes_and_say_what_they_are(shape: Shape)
 
 
 def test_every_shipped_profile_loads_under_its_own_name() -> None:
-    assert shipped_names() == ("llama-3.1-8b-h100", "llama-70b-fp8-h200", "qwen3-coder-30b-h200")
+    assert shipped_names() == (
+        "llama-3.1-8b-h100",
+        "llama-70b-fp8-h200",
+        "llama-70b-fp8-h200-bench",
+        "qwen3-coder-30b-h200",
+        "qwen3-coder-30b-h200-bench",
+    )
     assert [load_profile(name).name for name in shipped_names()] == list(shipped_names())
 
 

@@ -1,0 +1,193 @@
+"""What one cell says about step times, and whether it can be believed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from specwatch_bench.bench_error import BenchError
+from specwatch_bench.cell_file import read_cell
+from specwatch_bench.profile_steps import Step, mean_gap, steps_of
+from specwatch_bench.request_record import RequestRecord
+from specwatch_exporters.inspection import Content, InspectionError, inspect
+from specwatch_exporters.report import ModelReport
+
+OFF: Final = "off"
+STALLED: Final = 10.0
+STALLED_S: Final = 0.5
+"""A step of over ten median steps and half a second is none of the load's: a kernel was compiled, or the like."""
+_MOST_STALLED: Final = 0.2
+_MOST_APART: Final = 0.05
+LEAST_QUIET: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The engine's own counts of the measured time.
+
+    Attributes:
+        length: tokens per request and step, steps without a draft included.
+        share: draft tokens over K times requests in steps.
+        drafts: draft steps.
+    """
+
+    length: float
+    share: float
+    drafts: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellSteps:
+    """One cell.
+
+    Attributes:
+        name: of the file, without its key.
+        head: its first line.
+        method: `off`, or the drafter's.
+        depth: K; 0 for `off`.
+        batch: requests in flight.
+        steps: without those that stalled.
+        stalled_s: seconds of those that were left out.
+        seconds: measured time.
+        context: mean tokens of context of a request in a step.
+        drafted: None without speculation.
+        gpu: its name, or empty.
+        refused: why it is left out, or empty.
+    """
+
+    name: str
+    head: Mapping[str, Any]
+    method: str
+    depth: int
+    batch: int
+    steps: tuple[Step, ...]
+    stalled_s: float
+    seconds: float
+    context: float
+    drafted: Drafted | None
+    gpu: str
+    refused: str
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens that arrived over the measured time without stalls."""
+        return sum(step.tokens for step in self.steps) / sum(step.seconds for step in self.steps)
+
+    @property
+    def prompt_per_output(self) -> float:
+        """Prompt tokens per output token."""
+        return sum(step.prompt_tokens for step in self.steps) / sum(step.tokens for step in self.steps)
+
+
+def read_steps(path: Path) -> CellSteps | None:
+    """Read a cell; None for one with a Poisson load, whose batch wanders.
+
+    Raises:
+        BenchError: the file is torn or no cell.
+    """
+    try:
+        lines = list(read_cell(path))
+        head, end = lines[0], lines[-1]
+        if head["level"].get("concurrency") is None:
+            return None
+        records = [RequestRecord.from_json(line) for line in lines if line["kind"] == "request"]
+        return _judged(path, head, end, lines, records)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BenchError(f"{path.name}: not a whole cell of this format ({error})") from error
+
+
+def _judged(
+    path: Path,
+    head: Mapping[str, Any],
+    end: Mapping[str, Any],
+    lines: Sequence[Mapping[str, Any]],
+    records: Sequence[RequestRecord],
+) -> CellSteps:
+    method, depth = _method(head["engine"].get("speculative"))
+    seconds = float(end.get("seconds") or 0.0)
+    steps = steps_of(records, seconds)
+    typical = statistics.median(step.seconds for step in steps) if steps else 0.0
+    limit = max(STALLED_S, STALLED * typical)
+    kept = tuple(step for step in steps if step.seconds <= limit)
+    stalled = sum(step.seconds for step in steps) - sum(step.seconds for step in kept)
+    model = _model(lines)
+    return CellSteps(
+        name="--".join(path.name.split("--")[:3]),
+        head=head,
+        method=method,
+        depth=depth,
+        batch=int(head["level"]["concurrency"]),
+        steps=kept,
+        stalled_s=stalled,
+        seconds=seconds,
+        context=_context(records),
+        drafted=_drafted(model, depth),
+        gpu=_gpu(lines),
+        refused=_refused(str(end.get("outcome")), kept, stalled, mean_gap(records, seconds), model),
+    )
+
+
+def _method(speculative: Mapping[str, Any] | None) -> tuple[str, int]:
+    """A drafter's name and K; one-pass drafting with an EAGLE-3 head is P-EAGLE."""
+    if not speculative:
+        return OFF, 0
+    method = "peagle" if speculative.get("parallel_drafting") else str(speculative.get("method"))
+    return method, int(speculative["num_speculative_tokens"])
+
+
+def _context(records: Sequence[RequestRecord]) -> float:
+    """Mean over output tokens of prompt plus half the answer."""
+    known = [(record.prompt_tokens, record.tokens) for record in records if record.prompt_tokens and record.tokens]
+    weight = sum(tokens or 0 for _, tokens in known)
+    total = sum((tokens or 0) * ((prompt or 0) + (tokens or 0) / 2.0) for prompt, tokens in known)
+    return total / weight if weight else 0.0
+
+
+def _model(lines: Sequence[Mapping[str, Any]]) -> ModelReport | None:
+    pages = {line["when"]: line["text"] for line in lines if line["kind"] == "page"}
+    before, after = pages.get("before"), pages.get("after")
+    if not before or not after:
+        return None
+    try:
+        found = inspect(Content("after", after.encode()), Content("before", before.encode()))
+    except InspectionError:
+        return None
+    return found.models[0] if len(found.models) == 1 else None
+
+
+def _drafted(model: ModelReport | None, depth: int) -> Drafted | None:
+    if model is None or not depth or not model.tally.drafts:
+        return None
+    tally = model.tally
+    drafts, kept, proposed = tally.drafts or 0.0, tally.accepted_tokens or 0.0, tally.draft_tokens or 0.0
+    gaps = model.latencies.get("inter_token_step_seconds")
+    steps = max(drafts, gaps.count if gaps is not None else 0.0)
+    return Drafted(1.0 + kept / steps, min(1.0, proposed / (depth * steps)), drafts)
+
+
+def _gpu(lines: Sequence[Mapping[str, Any]]) -> str:
+    for line in lines:
+        if line["kind"] == "gpu" and line["rows"]:
+            return str(line["rows"][0][line["fields"].index("name")])
+    return ""
+
+
+def _refused(
+    outcome: str, steps: Sequence[Step], stalled: float, gap: float | None, model: ModelReport | None
+) -> str:
+    """Why step times of this cell are not to be believed, or nothing."""
+    if outcome != "ok":
+        return f"its outcome is {outcome}"
+    share = stalled / (stalled + sum(step.seconds for step in steps)) if steps else 0.0
+    if share > _MOST_STALLED:
+        return f"{share:.0%} of the time went into steps of over {STALLED_S} s, {STALLED:.0f} times the median"
+    own = None if model is None else model.latencies.get("inter_token_step_seconds")
+    if own is not None and own.mean and gap and abs(gap / own.mean - 1.0) > _MOST_APART:
+        return f"the client saw {gap * 1e3:.1f} ms between chunks and the engine {own.mean * 1e3:.1f} ms"
+    quiet = sum(step.quiet for step in steps)
+    if quiet < LEAST_QUIET:
+        return f"{quiet} steps without a prompt beside them ({LEAST_QUIET} are needed)"
+    return ""
