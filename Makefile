@@ -84,8 +84,9 @@ bench-demo: $(VENV) ## Run a small matrix against the replay engine, in a minute
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model
 
-docs: $(VENV) ## Write the generated tables into README.md and docs/
+docs: $(VENV) ## Write the generated tables into README.md and docs/, and the generated files of the chart
 	$(RUN) tests/tools/update_docs.py $(ARGS)
+	$(RUN) -m deploy.chart.update_chart
 
 pictures: $(VENV) ## Take the documentation's pictures anew, with headless Chromium
 	$(RUN) tests/tools/fetch_tools.py chromium
@@ -94,6 +95,9 @@ pictures: $(VENV) ## Take the documentation's pictures anew, with headless Chrom
 lock: .cache/lock/.made ## Rewrite requirements/*.txt; ARGS=--upgrade takes newer versions
 	$(LOCK) --extra all --group dev --output-file requirements/all.txt pyproject.toml
 	$(LOCK) --group dev --constraint requirements/all.txt --output-file requirements/dev.txt pyproject.toml
+	$(LOCK) --extra detect --extra kube --extra slack --constraint requirements/all.txt \
+		--output-file requirements/image.txt pyproject.toml
+	$(LOCK) --constraint requirements/all.txt --output-file requirements/build.txt requirements/build.in
 	$(LOCK) --no-deps --output-file requirements/tools.txt requirements/tools.in
 	$(LOCK) --no-deps --output-file requirements/lock.txt requirements/lock.in
 

@@ -11,6 +11,7 @@ import typer
 from specwatch_cli import alerts, bench, classes, dashboards, detect, exporter, fallback, proxy, scale, slack
 from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
+from specwatch_cli.inject import inject_command
 from specwatch_cli.inspect import inspect_command
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("inspect")(inspect_command)
+app.command("inject")(inject_command)
 app.command("demo")(demo_command)
 app.add_typer(exporter.app, name="exporter")
 app.add_typer(proxy.app, name="proxy")

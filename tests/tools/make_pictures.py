@@ -20,6 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
+from dashboards.preview.take_pictures import dashboard_pictures
 from specwatch_deploy.demo_fallback import DemoFallback
 from specwatch_detectors.demo_watch import demo_watch
 from specwatch_exporters.demo.moment import Moment
@@ -135,6 +136,8 @@ def main() -> int:
     photographer = Photographer()
     print(f"playing the demonstration, {SECONDS:.0f} s, {len(ACTS)} acts", flush=True)
     run_demo(None, SECONDS, judges=demo_watch, fallback=DemoFallback(), frames=photographer.frames)
+    print("playing the scene of the dashboards, five minutes", flush=True)
+    dashboard_pictures(PICTURES, chromium())
     for name in sorted(photographer.wanted):
         print(f"{name} was not taken: its moment did not come", file=sys.stderr)
     return 1 if photographer.wanted else 0

@@ -206,7 +206,7 @@ def _acceptance() -> tuple[Panel, ...]:
         ),
         time_series(
             About(
-                "Draft steps, and draft tokens proposed, kept, rejected",
+                "Draft tokens and steps",
                 "A second, all selected models. Good: kept is a fair part of proposed. What is rejected was "
                 "computed for nothing.",
                 "suffix:/s",

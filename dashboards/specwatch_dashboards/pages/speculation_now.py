@@ -97,7 +97,7 @@ def verdicts_now() -> tuple[Panel, ...]:
         ),
         stat(
             About(
-                "Oldest without a token",
+                "Oldest wait",
                 "Age of the oldest request that still has no first token, over all pods. Good: below a second or "
                 "two. Histograms do not show it: they count what has ended.",
                 "s",
