@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from specwatch_alerts.backtest_episodes import Episode, Firing, firing
-from specwatch_alerts.backtest_expression import ExpressionError, expanded, metrics_of
+from specwatch_alerts.backtest_expression import ExpressionError, asks_absence, expanded, metrics_of
 from specwatch_alerts.backtest_rules import AlertingRule, BacktestError, RecordingRule, RuleSet
 from specwatch_alerts.backtest_source import Labels, QueryRefusedError, RangeSource
 
 HOUR_S: Final = 3600
 DAY_S: Final = 86_400
 MONTH_DAYS: Final = 30.0
+LEAST_DAYS: Final = 7.0
+"""Observed days from which a month is told: from less, one bad evening would count as fifteen."""
 _MOST_THERE: Final = 0.95
 # Prometheus' own: not a sign that the rules' series are there.
 _ALWAYS: Final = "up"
@@ -78,8 +80,8 @@ class Backtest:
     results: tuple[RuleResult, ...]
 
     def per_month(self, result: RuleResult) -> float | None:
-        """Episodes in 30 observed days; None where under a day was observed."""
-        return None if self.observed_days < 1 else len(result.episodes) * MONTH_DAYS / self.observed_days
+        """Episodes in 30 observed days; None where too few days were observed to tell."""
+        return None if self.observed_days < LEAST_DAYS else len(result.episodes) * MONTH_DAYS / self.observed_days
 
 
 def backtest(
@@ -99,7 +101,8 @@ def backtest(
     progress("which series there are")
     hours = _hours(rules, source, span)
     observed = frozenset().union(*hours.values())
-    if not any(own for name, own in hours.items() if name != _ALWAYS):
+    there = any(own for name, own in hours.items() if name != _ALWAYS)
+    if not observed or not (there or any(asks_absence(rule.expression) for rule in rules.alerts)):
         raise BacktestError("Prometheus has no series of any rule in that time")
     results = []
     for number, rule in enumerate(rules.alerts, 1):
@@ -151,7 +154,7 @@ def _run(
         raw = metrics_of(expanded(rule.expression, recordings))
         absent = _absent(rule.expression, recordings, hours)
         missing = tuple(sorted(name for name in raw if not hours.get(name)))
-        if raw and len(missing) == len(raw):
+        if raw and len(missing) == len(raw) and not asks_absence(rule.expression):
             return RuleResult(rule, missing=missing, refused=f"no series of {', '.join(missing)}")
         expression = expanded(rule.expression, [one for one in recordings if one.name in absent])
         given = source.times(expression, -(-span.start // span.step) * span.step, span.end, span.step)

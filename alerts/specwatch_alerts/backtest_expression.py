@@ -42,6 +42,15 @@ class ExpressionError(ValueError):
     """The expression cannot be used; the message says why, in one line."""
 
 
+def asks_absence(expression: str) -> bool:
+    """Whether it says something of series that are not there; what cannot be parsed says nothing."""
+    try:
+        tree = parse(expression)
+    except PromQLError:
+        return False
+    return any(isinstance(one, Call) and one.function.startswith("absent") for one, _ in walk(tree))
+
+
 @dataclass(frozen=True, slots=True)
 class _Tail:
     """What follows a selector's name, as it is written."""

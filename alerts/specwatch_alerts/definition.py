@@ -29,7 +29,7 @@ class AlertRule:
 
     Attributes:
         severity: `page`, `ticket` or `info`.
-        wait: how long the expression must hold (`for`).
+        wait: how long the expression must hold (`for`), with placeholders.
         keep: how long the alert stays after it has ended (`keep_firing_for`).
         description: annotation, with placeholders.
         expr: expression by origin, with placeholders; empty for the rules of an objective.
@@ -137,7 +137,7 @@ def _burn_rules(name: str, slo: str) -> tuple[AlertRule, ...]:
     objective = next((one for one in objectives() if one.name == slo), None)
     if objective is None:
         raise DefinitionError(f"{name}.toml: no objective {slo!r} in slos/")
-    said = f"of {'tokens' if objective.volume != slo else 'requests'} did not {objective.promise}"
+    said = f"of requests {objective.broken}"
     allowed = f"The objective is @{{slo.{slo}.target}}"
     spent = {
         "page": "at this rate the budget of 30 days is gone within five days",

@@ -22,11 +22,18 @@ MUTED_BY_FALLBACK: Final = (
     "SpecwatchEngineGateLatched",
     "SpecwatchSpeculationNoData",
     "SpecwatchSpeculationSlower",
-    "SpecwatchTTFTBurn",
     "SpecwatchTokenLatencyBurn",
     "SpecwatchZeroDepthTax",
 )
-"""Acceptance and latency: what a fallback explains. Queue wait, errors and KV pressure still call: users wait."""
+"""Acceptance and time per token: what a fallback explains.
+
+First token, queue wait, errors and KV pressure still call: a draft has no part in prefill, so that a fallback is
+rarely why users see nothing.
+"""
+
+COLLAPSED: Final = "SpecwatchAcceptanceCollapsed"
+MUTED_BY_COLLAPSE: Final = ("SpecwatchDraftDrifted", "SpecwatchDraftDriftedNotPaying", "SpecwatchSpeculationSlower")
+"""What follows from a draft that is broken: one page for one broken draft."""
 
 SCRAPE: Final = "SpecwatchScrapeFailing"
 HEARD_WITHOUT_SCRAPE: Final = ("SpecwatchEngineRestartLoop", "SpecwatchOldestWaitingTooOld")
@@ -42,18 +49,23 @@ def inhibit_rules(page: str = "page", ticket: str = "ticket") -> list[dict[str, 
     """
     scrape = [f'alertname="{SCRAPE}"']
     of_pod = [OURS, f'alertname!~"{"|".join((SCRAPE, *HEARD_WITHOUT_SCRAPE))}"']
-    explained = [f'alertname=~"{"|".join(MUTED_BY_FALLBACK)}"']
+    model = ("namespace", "model")
     return [
-        _rule([f'alertname="{FALLBACK}"'], explained, ("namespace", "model")),
+        _rule([f'alertname="{FALLBACK}"'], _one_of(MUTED_BY_FALLBACK), model),
+        _rule([f'alertname="{COLLAPSED}"'], _one_of(MUTED_BY_COLLAPSE), model),
         _rule(scrape, of_pod, ("namespace", "pod")),
-        _rule(scrape, of_pod, ("instance",)),
+        _rule(scrape, of_pod, ("namespace", "instance"), present=("instance",)),
         _rule(
             [OURS, f'severity="{page}"'],
             [OURS, f'severity="{ticket}"'],
             ("alertname", "namespace", "model"),
-            present=("namespace", "model"),
+            present=model,
         ),
     ]
+
+
+def _one_of(names: Sequence[str]) -> list[str]:
+    return [f'alertname=~"{"|".join(names)}"']
 
 
 def _rule(

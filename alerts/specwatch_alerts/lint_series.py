@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from specwatch_alerts.label_values import CLOSED
 from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.promql_tree import (
     Aggregate,
@@ -32,6 +33,7 @@ _FOR_COUNTERS: Final = _RATES | {
 }
 _ASKS_PRESENCE: Final = frozenset({"count", "group"})
 _SCRAPES: Final = 4
+_WORDS: Final = re.compile(r"\w+(\|\w+)*")
 
 Said = tuple[str, str]
 
@@ -73,7 +75,7 @@ def names(tree: Node, context: LintContext) -> Iterator[Said]:
 
 
 def labels(tree: Node, context: LintContext) -> Iterator[Said]:
-    """Labels that the selected series cannot have, in matchers and in `by`."""
+    """Labels or values of them that the selected series cannot have, in matchers and in `by`."""
     for node, _ in walk(tree):
         if isinstance(node, Selector):
             known = context.labels(node.name)
@@ -82,6 +84,8 @@ def labels(tree: Node, context: LintContext) -> Iterator[Said]:
                     yield "impossible-label", f"{node.name} has no label {matcher.label}"
                 elif matcher.label == "le":
                     yield from _edge(node, matcher, context)
+                else:
+                    yield from _value(node, matcher)
         elif isinstance(node, Aggregate) and node.labels and not node.without:
             below = _labels_below(node.argument, context)
             for label in node.labels:
@@ -110,6 +114,21 @@ def _matches_empty(matcher: LabelMatcher) -> bool:
             return re.fullmatch(matcher.value, "") is not None
         case _:
             return re.fullmatch(matcher.value, "") is None
+
+
+def _value(node: Selector, matcher: LabelMatcher) -> Iterator[Said]:
+    known = CLOSED.get((node.name, matcher.label))
+    if known is None or matcher.operator not in {"=", "=~"} or _matches_empty(matcher):
+        return
+    if matcher.operator == "=":
+        strange = {matcher.value} - known
+    elif _WORDS.fullmatch(matcher.value):
+        strange = set(matcher.value.split("|")) - known
+    else:
+        strange = set() if any(re.fullmatch(matcher.value, one) for one in known) else {matcher.value}
+    for value in sorted(strange):
+        there = ", ".join(sorted(known))
+        yield "impossible-label", f"{matcher.label} of {node.name} is never {value}; it is one of {there}"
 
 
 def _edge(node: Selector, matcher: LabelMatcher, context: LintContext) -> Iterator[Said]:

@@ -11,6 +11,7 @@ from specwatch_alerts.values import Values
 
 _PLACEHOLDER: Final = re.compile(r"@\{([^}]*)\}")
 WHERE: Final = "{{ $labels.model }}{{ with $labels.namespace }} in {{ . }}{{ end }}"
+POD: Final = "{{ with $labels.pod }}pod {{ . }}{{ else }}{{ $labels.instance }}{{ end }}"
 
 
 class PlaceholderError(ValueError):
@@ -41,15 +42,18 @@ def query_texts(values: Values, origin: Origin) -> dict[str, str]:
     known = {name: _in_query(value) for name, value in values.flat.items() if not isinstance(value, list)}
     namespace = _matcher("namespace", known["scope.namespaces"])
     known["namespace_scope"] = namespace
+    known["exported_namespace_scope"] = _matcher("exported_namespace", known["scope.namespaces"])
+    patient = known["queue.patient_classes"]
+    known["impatient"] = f'traffic_class!~"{patient}", ' if patient else ""
     known["scope"] = _joined(namespace, _matcher(origin.model_label, known["scope.models"]))
     known["model_scope"] = _joined(namespace, _matcher("model", known["scope.models"]))
     return known
 
 
 def prose_texts(values: Values) -> dict[str, str]:
-    """What placeholders stand for in annotations: every parameter, and the words for model and namespace."""
+    """What placeholders stand for in annotations: every parameter, and the words for where it is."""
     known = {name: _plain(value) for name, value in values.flat.items() if not isinstance(value, list)}
-    return {**known, "where": WHERE}
+    return {**known, "where": WHERE, "pod": POD}
 
 
 def _plain(value: object) -> str:

@@ -69,25 +69,22 @@ class Routing:
 def route(routing: Routing) -> dict[str, Any]:
     """The tree of routes.
 
-    What matches nothing still reaches people, as a ticket. Pages are grouped by alert, so that a second problem
-    rings again; tickets and notices by model.
+    Our alert of a severity that is not known here rings as a page: the rules may have been built with other names.
+    Other people's alerts that match nothing are tickets. Pages are grouped by alert, so that a second problem rings
+    again; tickets and notices by model.
     """
     pace, severities = routing.pace, routing.severities
-    pages = {
-        "matchers": [f'severity="{severities.page}"'],
-        "receiver": "specwatch-page",
-        "group_by": ["cluster", "namespace", "model", "alertname"],
-        "repeat_interval": pace.page_repeat,
-    }
-    notices = {"matchers": [f'severity="{severities.info}"'], "receiver": "specwatch-info"}
+    calm = {"group_by": ["cluster", "namespace", "model"], "repeat_interval": pace.ticket_repeat}
+    tickets = {"matchers": [f'severity="{severities.ticket}"'], "receiver": "specwatch-ticket", **calm}
+    notices = {"matchers": [f'severity="{severities.info}"'], "receiver": "specwatch-info", **calm}
     ours = {
         "matchers": [OURS],
-        "receiver": "specwatch-ticket",
-        "group_by": ["cluster", "namespace", "model"],
+        "receiver": "specwatch-page",
+        "group_by": ["cluster", "namespace", "model", "alertname"],
         "group_wait": pace.wait,
         "group_interval": pace.interval,
-        "repeat_interval": pace.ticket_repeat,
-        "routes": [pages, notices],
+        "repeat_interval": pace.page_repeat,
+        "routes": [tickets, notices],
     }
     return {"receiver": "specwatch-ticket", "routes": [ours]}
 

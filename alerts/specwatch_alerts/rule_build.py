@@ -105,7 +105,7 @@ def _alert_rules(definition: AlertDefinition, values: Values, origin: Origin) ->
         yield {
             "alert": definition.name,
             "expr": _query(expr, query_texts(values, origin), definition.name),
-            "for": _wait(rule, values),
+            "for": _wait(definition, rule, values),
             "keep_firing_for": rule.keep,
             "labels": {
                 **values.tables["labels"],
@@ -117,10 +117,11 @@ def _alert_rules(definition: AlertDefinition, values: Values, origin: Origin) ->
         }
 
 
-def _wait(rule: AlertRule, values: Values) -> str:
+def _wait(definition: AlertDefinition, rule: AlertRule, values: Values) -> str:
     """`for` of a rule, two scrapes at least."""
+    wait = fill(rule.wait, prose_texts(values), definition.name)
     least = 2 * values.seconds("timing.scrape_interval")
-    return rule.wait if seconds_of(rule.wait) >= least else f"{least:.0f}s"
+    return wait if seconds_of(wait) >= least else f"{least:.0f}s"
 
 
 def _alert_expression(definition: AlertDefinition, rule: AlertRule, values: Values, origin: Origin) -> str | None:

@@ -45,20 +45,19 @@ class Objective:
 
     Attributes:
         name: as in `[slo.<name>]` of the values.
-        promise: what a good request gets, after "requests that ..."; with placeholders.
+        broken: what befell a bad request, after "requests ..."; with placeholders.
         histograms: by origin, the histograms that it is read from, the best first; empty for counted ones.
         total: by origin, an expression for the requests that count in five minutes.
         bad: by origin, an expression for the bad ones among them.
-        volume: the objective whose events are requests, for the guard at low traffic; itself but where events are
-            tokens.
+        tokens: histograms whose events are tokens; `tokens_per_request` of them weigh like one request.
     """
 
     name: str
-    promise: str
+    broken: str
     histograms: Mapping[str, tuple[str, ...]]
     total: Mapping[str, str]
     bad: Mapping[str, str]
-    volume: str
+    tokens: frozenset[str]
 
     def has(self, origin: Origin) -> bool:
         """Whether the origin has series for it."""
@@ -77,11 +76,11 @@ def objectives() -> tuple[Objective, ...]:
         found.append(
             Objective(
                 name,
-                body["promise"],
+                body["broken"],
                 histograms,
                 body.get("total", {}),
                 body.get("bad", {}),
-                body.get("volume", name),
+                frozenset(body.get("tokens", ())),
             )
         )
     return tuple(found)
@@ -122,9 +121,13 @@ def event_rules(objective: Objective, values: Values, origin: Origin) -> list[tu
     else:
         histograms = objective.histograms[origin.value]
         le = le_matcher(values.number(f"slo.{objective.name}.seconds"))
-        total = _either([_increase(f"{name}_count", "", origin) for name in histograms])
-        good = _either([_increase(f"{name}_bucket", f"{le}, ", origin) for name in histograms])
-        bad = f"clamp_min(\n  ({total})\n  - on (namespace, model)\n  ({good}),\n  0\n)"
+        weights = [_weight(objective, name) for name in histograms]
+        counts = [_increase(f"{name}_count", "", origin) for name in histograms]
+        goods = [_increase(f"{name}_bucket", f"{le}, ", origin) for name in histograms]
+        some = [f"({one} > 0){weight}" for one, weight in zip(counts, weights, strict=True)]
+        bads = [f"(({one} > 0) - {good}){weight}" for one, good, weight in zip(counts, goods, weights, strict=True)]
+        total = _sum_of_places(some, counts)
+        bad = f"clamp_min({_sum_of_places(bads, counts)}, 0)"
     return [
         ("specwatch:slo_events:increase5m", total.strip()),
         ("specwatch:slo_bad_events:increase5m", bad.strip()),
@@ -142,7 +145,7 @@ def burn_expression(objective: Objective, values: Values, burns: tuple[Burn, ...
     """Expression of a burn alert; its value is the share of bad requests in the long window."""
     budget = 1 - values.number(f"slo.{objective.name}.target")
     least, worst = values.number(f"slo.{objective.name}.min_events"), values.number(f"slo.{objective.name}.min_bad")
-    match, volume = f'{{slo="{objective.name}"}}', f'{{slo="{objective.volume}"}}'
+    match = f'{{slo="{objective.name}"}}'
     parts = []
     for burn in burns:
         limit = f"{burn.rate * budget:.6g}"
@@ -150,7 +153,7 @@ def burn_expression(objective: Objective, values: Values, burns: tuple[Burn, ...
             f"(\n"
             f"  specwatch:slo_error:ratio{burn.long}{match} > {limit}\n"
             f"  and specwatch:slo_error:ratio{burn.short}{match} > {limit}\n"
-            f"  and on (namespace, model) specwatch:slo_events:sum{burn.long}{volume} >= {least:g}\n"
+            f"  and specwatch:slo_events:sum{burn.long}{match} >= {least:g}\n"
             f"  and specwatch:slo_bad_events:sum{burn.long}{match} >= {worst:g}\n"
             f")"
         )
@@ -158,12 +161,24 @@ def burn_expression(objective: Objective, values: Values, burns: tuple[Burn, ...
 
 
 def _increase(series: str, matchers: str, origin: Origin) -> str:
+    """Events of five minutes by namespace, model and place: the pod, or the instance's host where there is none."""
     increase = f"increase({series}{{{matchers}@{{scope}}}}[{_WINDOW}])"
     if origin is not Origin.SIDECAR:
         increase = f'label_replace({increase}, "model", "$1", "{origin.model_label}", "(.+)")'
-    return f"sum by (namespace, model) ({increase})"
+    return f"sum by (namespace, model, place) ({_placed(increase)})"
 
 
-def _either(expressions: Sequence[str]) -> str:
-    """The first of them that has a sample, for each namespace and model."""
-    return "\n  or\n  ".join(expressions)
+def _placed(vector: str) -> str:
+    """The vector with a label `place`, which is the same for all processes of a pod."""
+    host = f'label_replace({vector}, "place", "$1", "instance", "(.+?)(:[0-9]+)?")'
+    return f'label_replace({host}, "place", "$1", "pod", "(.+)")'
+
+
+def _weight(objective: Objective, histogram: str) -> str:
+    return f" / @{{slo.{objective.name}.tokens_per_request}}" if histogram in objective.tokens else ""
+
+
+def _sum_of_places(events: Sequence[str], counts: Sequence[str]) -> str:
+    """Sum over places of the first that has events there, and 0 for a place where none has."""
+    rows = [*events, *(f"0 * {one}" for one in counts)]
+    return "sum by (namespace, model) (\n  " + "\n  or\n  ".join(rows) + "\n)"

@@ -11,14 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from specwatch_alerts.durations import seconds_of
+from specwatch_alerts.value_limits import fault_of, severity_fault
 
 # Tables whose keys are the user's own.
 _FREE: Final = frozenset({"labels", "prometheusrule.labels"})
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-# A page needs 14.4 times the budget; with a smaller target that is more than every request.
-_LEAST_TARGET: Final = 0.94
-# The shortest windows are five minutes and hold four scrapes; recorded samples are looked for five minutes back.
-_LONGEST: Final = {"timing.scrape_interval": 75.0, "timing.evaluation_interval": 120.0}
 
 
 class ValuesError(ValueError):
@@ -76,8 +73,11 @@ def parse_values(shipped: str, own: str, where: str) -> Values:
         if name not in defaults:
             raise ValuesError(f"{where}: unknown key {name}")
         defaults[name] = _like(where, name, value, defaults[name])
-    for name, value in defaults.items():
-        _check(where, name, value)
+    severities = {name: str(defaults[f"severities.{name}"]) for name in ("page", "ticket", "info")}
+    faults = (*(fault_of(name, value) for name, value in defaults.items()), severity_fault(severities))
+    for fault in faults:
+        if fault is not None:
+            raise ValuesError(f"{where}: {fault}")
     return Values(defaults, tables)
 
 
@@ -121,23 +121,3 @@ def _like(where: str, name: str, value: Any, default: Any) -> Any:
     if not fits:
         raise ValuesError(f"{where}: {name} must be {kind}, not {value!r}")
     return value
-
-
-def _check(where: str, name: str, value: Any) -> None:
-    """Refuse what no rule could work with."""
-    last = name.rpartition(".")[2]
-    if isinstance(value, int | float) and not 0 < value < 1e12:
-        raise ValuesError(f"{where}: {name} is {value:g}; it must be more than 0")
-    if last == "target" and not _LEAST_TARGET <= value < 1:
-        raise ValuesError(f"{where}: {name} is {value:g}; it must be {_LEAST_TARGET:g} or more and less than 1")
-    try:
-        if name in _LONGEST and not 0 < seconds_of(value) <= _LONGEST[name]:
-            raise ValuesError(
-                f"{where}: {name} is {value}; it must be more than 0s and at most {_LONGEST[name]:g}s"
-            )
-        if name in {"scope.namespaces", "scope.models", "draft.expected_models", "scaler.objects"}:
-            re.compile(value)
-    except re.error as error:
-        raise ValuesError(f"{where}: {name} is not a regular expression: {error}") from error
-    except ValueError as error:
-        raise error if isinstance(error, ValuesError) else ValuesError(f"{where}: {name}: {error}") from error

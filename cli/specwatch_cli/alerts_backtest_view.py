@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from specwatch_alerts.backtest import Backtest, RuleResult
+from specwatch_alerts.backtest import LEAST_DAYS, Backtest, RuleResult
 from specwatch_alerts.backtest_episodes import Episode
 from specwatch_cli.fallback_status_view import ago
+from specwatch_cli.plain_console import plain_console
 from specwatch_detectors.history import clock
 
 _PLACE = ("namespace", "model", "pod", "instance")
@@ -28,7 +29,7 @@ def print_backtest(result: Backtest, top: int, console: Console | None = None) -
         top: label sets to show per rule, those that fired longest first.
         console: where to.
     """
-    console = console or Console()
+    console = console or plain_console()
     span = result.span
     console.print(
         f"{clock(span.start)} to {clock(span.end)} UTC, evaluated every {span.step} s; "
@@ -46,7 +47,9 @@ def _table(result: Backtest, evaluated: list[RuleResult], top: int) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("alert", overflow="fold")
     table.add_column("severity")
-    for heading in ("fired", "in 30 days", "firing for", "longest", "held back"):
+    days = result.observed_days
+    count = "in 30 days" if days >= LEAST_DAYS else f"in {days:.1f} day{'' if f'{days:.1f}' == '1.0' else 's'}"
+    for heading in ("fired", count, "firing for", "longest", "held back"):
         table.add_column(heading, justify="right")
     for one in sorted(evaluated, key=lambda own: -len(own.episodes)):
         month = result.per_month(one)
@@ -56,7 +59,7 @@ def _table(result: Backtest, evaluated: list[RuleResult], top: int) -> Table:
             name,
             Text(one.rule.severity, style=_STYLE.get(one.rule.severity, "") if one.episodes else ""),
             str(len(one.episodes)),
-            "unknown" if month is None else f"{month:.1f}",
+            str(len(one.episodes)) if month is None else f"{month:.1f}",
             *_times(one.episodes),
             str(one.held_back),
         )

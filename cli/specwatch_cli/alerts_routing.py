@@ -55,6 +55,9 @@ def alertmanager_command(
         with whole_file(out) as file:
             file.write(text)
         typer.echo(f"wrote {out}")
+    if values is None:
+        known = "severities are taken as page, ticket, info; any other rings as a page"
+        typer.echo(f"note: {known} (--values, if the rules were built with it)", err=True)
     if not receivers.paged:
         typer.echo("note: no pager; pages go to Slack alone (--pager-url, --pagerduty-key-file)", err=True)
 

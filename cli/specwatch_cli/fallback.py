@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from specwatch_cli.fallback_history import history_command
-from specwatch_cli.fallback_order import return_command, unlatch_command
+from specwatch_cli.fallback_order import leave_command, return_command, unlatch_command
 from specwatch_cli.fallback_role import role_command
 from specwatch_cli.fallback_run import run_command
 from specwatch_cli.fallback_simulate import simulate_command
@@ -19,4 +19,5 @@ app.command("history")(history_command)
 app.command("simulate")(simulate_command)
 app.command("unlatch")(unlatch_command)
 app.command("return")(return_command)
+app.command("leave")(leave_command)
 app.command("role")(role_command)

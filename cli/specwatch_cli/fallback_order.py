@@ -1,4 +1,4 @@
-"""`specwatch fallback unlatch` and `return`: what a person tells the controller."""
+"""`specwatch fallback unlatch`, `return` and `leave`: what a person tells the controller."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ def return_command(config: Annotated[Path, CONFIG]) -> None:
     Left in a file beside the audit log; the controller obeys in its next round and writes it down.
     """
     _give("return", config)
+
+
+def leave_command(config: Annotated[Path, CONFIG]) -> None:
+    """Send all of the traffic one level down, step by step, whether it pays or not; probes bring it home.
+
+    Refused while the controller is latched, sees old data or moving pods, or has made the day's switches. Left in a
+    file beside the audit log; the controller obeys in its next round and writes it down.
+    """
+    _give("leave", config)
 
 
 def _give(order: str, config: Path) -> None:

@@ -16,6 +16,7 @@ from specwatch_alerts.slack.evidence import Evidence, Pair, Payoff
 from specwatch_alerts.slack.group_view import AlertView, GroupView
 from specwatch_alerts.slack.message import compose
 from specwatch_alerts.slack.payload import Status
+from specwatch_deploy.demo_counts import CountLog
 from specwatch_exporters.demo.moment import Moment
 from specwatch_exporters.payoff_catalog import SPEEDUP
 
@@ -40,6 +41,7 @@ class DemoAlert:
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
         self._classes: dict[str, float | None] = {}
+        self._counts = CountLog()
         self._shown = False
 
     def look(self, moment: Moment, registry: CollectorRegistry) -> RenderableType | None:
@@ -52,6 +54,7 @@ class DemoAlert:
         judged = moment.judgement
         if judged is None or self._shown:
             return None
+        self._counts.add(moment.elapsed_s, registry.collect(), judged.model)
         if judged.state == "ok":
             self._classes = {row.name: row.length for row in moment.classes}
         if judged.state != "drifted" or not judged.cause or (judged.since_s or 0.0) < _LOOK_S:
@@ -69,15 +72,17 @@ class DemoAlert:
         return Group(said, render_blocks(message.blocks))
 
     def _evidence(self, moment: Moment, payoff: Payoff | None) -> Evidence:
-        report = moment.report
-        now = () if report is None else report.tally.per_position
-        rates = zip(moment.baseline, now, strict=False)
+        """Length and positions since the drift began, as the verdict has them; classes of the last seconds."""
+        judged = moment.judgement
+        counts = self._counts.since(moment.elapsed_s - ((judged and judged.since_s) or 0.0))
+        rates = zip(moment.baseline, counts.rates, strict=False)
+        last = f", last {moment.window_s:.0f} s"
         return Evidence(
-            length=Pair("all", moment.baseline_length, None if report is None else report.mean_acceptance_length),
+            length=Pair("all", counts.baseline or moment.baseline_length, counts.length),
             positions=tuple(Pair(str(at), before, after) for at, (before, after) in enumerate(rates)),
-            classes=tuple(Pair(row.name, self._classes.get(row.name), row.length) for row in moment.classes),
+            classes=tuple(Pair(row.name + last, self._classes.get(row.name), row.length) for row in moment.classes),
             payoff=payoff,
-            waiting=None if report is None else report.waiting,
+            waiting=None if moment.report is None else moment.report.waiting,
             changes=tuple(f"{moment.elapsed_s - at:.0f} s ago: {text}" for at, text in _changes(moment))[-3:],
         )
 
@@ -134,4 +139,5 @@ def _group(definition: AlertDefinition, moment: Moment, now: float) -> GroupView
         pages=definition.rules[0].severity == "page",
         alerts=(AlertView(Status.FIRING, began, None, labels, annotations),),
         pods=("vllm-0",),
+        pod_count=1,
     )

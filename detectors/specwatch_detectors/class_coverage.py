@@ -60,7 +60,10 @@ class ClassCoverage:
         self._seen, self.unreadable = now, classes is None
         classed = sum(window.drafts for window in (classes or {}).values())
         self._hear(classed, drafts, now if before is None else before)
-        if classes is None or was_unreadable:  # what is read first after an outage is all of the outage
+        if classes is None:
+            return False
+        if was_unreadable:  # all of the outage comes at once, and with it what was late before
+            self._classed = min(self._all, self._classed + classed)
             return False
         if drafts > 0.0 or classed > 0.0:
             passed = 0.0 if before is None else min(now - before, self._lag)  # silence is no news

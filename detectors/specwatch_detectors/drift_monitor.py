@@ -14,6 +14,7 @@ from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.deploy_test import DeployTest, Verdict
 from specwatch_detectors.drift_bank import DriftBank
 from specwatch_detectors.fall import Fall
+from specwatch_detectors.kept_monitor import KeptMonitor
 from specwatch_detectors.lasting_drift import LastingDrift
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState, Reading
@@ -28,7 +29,7 @@ _REFIT_EVERY: Final = 180
 _WHAT: Final = {"hard": "the first draft token is hardly ever accepted"}
 
 
-class DriftMonitor:
+class DriftMonitor(KeptMonitor):
     """Watches one stream.
 
     Args:
@@ -311,62 +312,3 @@ class DriftMonitor:
             self._frozen,
             self.bank.judged,
         )
-
-    # Going on after a restart.
-
-    def state(self) -> dict[str, Any]:
-        """Everything that the monitor knows, as JSON."""
-        return {
-            "version": 1,
-            "depth": self._depth,
-            "threshold": self._threshold,
-            "calibrated": self.calibrated,
-            "alarms": self.alarms,
-            "spread": self._spread.state(),
-            "learning": self._learning.as_json(),
-            "frozen": self._frozen,
-            "baseline": self.bank.baseline.as_json(),
-            "bank": self.bank.state(),
-            "design": self.bank.design,
-            "young": self._young,
-            "next": None if self._next is None else self._next.as_json(),
-            "deploy": None if self._deploy is None else self._deploy.state(),
-            "deploy_change": self._deploy_change,
-            "drift": None if self._drift is None else self._drift.state(),
-            "fall": self._fall.state(),
-            "recent": Baseline(self._recent).as_json(),
-            "seen": self._seen,
-            "drafted": self._drafted,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave.
-
-        Raises:
-            ValueError: it is not the state of a monitor.
-        """
-        try:
-            self._read(state)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not the state of a drift monitor: {error!r}") from error
-
-    def _read(self, state: Mapping[str, Any]) -> None:
-        if state["version"] != 1:
-            raise ValueError(f"the state is of version {state['version']}, this specwatch reads version 1")
-        self._depth, self._threshold = int(state["depth"]), float(state["threshold"])
-        self.calibrated, self.alarms = bool(state["calibrated"]), int(state["alarms"])
-        self._spread = StreamSpread(self._settings, state=state["spread"])
-        self._learning, self._frozen = Baseline.from_json(state["learning"]), bool(state["frozen"])
-        baseline = Baseline.from_json(state["baseline"])
-        self.bank = self._new_bank(baseline, state["bank"], float(state["design"]), judged=len(baseline.q))
-        self._young = float(state["young"])
-        self._next = None if state["next"] is None else Baseline.from_json(state["next"])
-        self._deploy_change = Change(state["deploy_change"])
-        self._deploy = None if state["deploy"] is None else self.bank.deploy_test(state["deploy"])
-        self._fall = Fall.restored(state["fall"])
-        drift, threshold = state["drift"], self._settings.clear_threshold
-        self._drift = None
-        if drift is not None:
-            self._drift = LastingDrift.restored(drift, self.bank, threshold, self._just_before())
-        self._recent = Baseline.from_json(state["recent"]).counts
-        self._seen, self._drafted = state["seen"], state["drafted"]

@@ -249,9 +249,13 @@ class RequestMetrics:
             self._counter(request_catalog.OUTPUT_TOKENS, *labels).inc(output)
 
     def finished(self, model: str, traffic_class: str, outcome: Outcome, count: int = 1) -> None:
-        """A request, or several, have ended."""
+        """A request, or several, have ended.
+
+        All outcomes of a model and class begin at 0 together: a counter that is born at 300 has no increase.
+        """
         labels = self._pair(model, traffic_class)
-        self._counter(request_catalog.FINISHED, *labels, outcome.value).inc(count)
+        for one in Outcome:
+            self._counter(request_catalog.FINISHED, *labels, one.value).inc(count if one is outcome else 0)
 
     def without_record(self, model: str, traffic_class: str) -> None:
         """A request was answered in full, and the answer says nothing about speculation."""

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,19 +16,21 @@ from specwatch_alerts.origin import Origin
 from specwatch_alerts.promql import parse
 from specwatch_alerts.promql_tree import selectors
 from specwatch_alerts.rule_build import build
-from specwatch_alerts.values import load_values
+from specwatch_alerts.values import Values, load_values, parse_values
 from tools.tool_paths import BIN_FOLDER, find_tool, is_program
 
 # The newer one is welcome, not required: the end of the test run says when it is missing.
 PROMTOOLS: Final = ("promtool", *(("promtool-3",) if is_program(BIN_FOLDER / "promtool-3") else ()))
 
 
-def rules_of(origin: Origin, alerts: Iterable[str], *, annotations: bool = False) -> dict[str, Any]:
-    """Some alerts, with the shipped values, and the recorded series that they read, directly or not.
+def rules_of(
+    origin: Origin, alerts: Iterable[str], values: str = "", *, annotations: bool = False
+) -> dict[str, Any]:
+    """Some alerts and the recorded series that they read, directly or not; `values` are laid over the shipped ones.
 
     Promtool wants annotations to match whole, so most tests go without.
     """
-    groups = build(load_values(), origin)["groups"]
+    groups = build(_values(values), origin)["groups"]
     recorded: dict[str, list[str]] = {}
     for rule in (rule for group in groups for rule in group["rules"] if "record" in rule):
         recorded.setdefault(rule["record"], []).append(rule["expr"])
@@ -58,11 +61,20 @@ def check(promtool: str, alert: str, cases: list[Case], folder: Path) -> None:
     A case of days asks for its own alert only: all rules over all that time take minutes.
     """
     every_alert = [one.name for one in load_definitions()]
-    for origin, every in sorted({(case.origin, case.every) for case in cases}):
+    for origin, every, values in sorted({_setting(case) for case in cases}):
         names = every_alert if every == "1m" else [alert]
-        chosen = [case.as_test(names) for case in cases if (case.origin, case.every) == (origin, every)]
-        (folder / "rules.yml").write_text(json.dumps(rules_of(origin, names)))
+        chosen = [case.as_test(names) for case in cases if _setting(case) == (origin, every, values)]
+        (folder / "rules.yml").write_text(json.dumps(rules_of(origin, names, values)))
         run(promtool, "rules.yml", chosen, folder, every)
+
+
+def _setting(case: Case) -> tuple[Origin, str, str]:
+    return case.origin, case.every, case.values
+
+
+def _values(own: str) -> Values:
+    shipped = (files("specwatch_alerts") / "values.toml").read_text(encoding="utf-8")
+    return parse_values(shipped, own, "the case") if own else load_values()
 
 
 def run(promtool: str, rules: str, tests: list[dict[str, Any]], folder: Path, every: str = "1m") -> None:

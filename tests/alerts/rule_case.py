@@ -36,6 +36,7 @@ class Case:
         world: all series.
         fires: labels of every alert that fires, by its name; other alerts are quiet.
         every: evaluation interval.
+        values: values of the rules that differ from the shipped ones, as TOML.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Case:
     world: World
     fires: Mapping[str, list[dict[str, str]]]
     every: str = "1m"
+    values: str = ""
 
     def as_test(self, names: list[str]) -> dict[str, Any]:
         """The case as a test group of promtool: every alert is asked for."""
@@ -76,6 +78,7 @@ def read_cases(path: Path) -> list[Case]:
             ),
             _fires(path.stem, body.get("labels", []), row.get("fires", [])),
             row.get("every", "1m"),
+            row.get("values", ""),
         )
         for row in body["cases"]
         for origin in map(Origin, row["origins"])

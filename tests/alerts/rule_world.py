@@ -26,6 +26,9 @@ BY_PREFIX: Final[dict[str, dict[str, str]]] = {
         "horizontalpodautoscaler": "keda-hpa-llama",
         "job": "ksm",
     },
+    "kube_deployment_": {"namespace": "serving", "deployment": "vllm", "job": "ksm"},
+    "kube_statefulset_": {"namespace": "serving", "statefulset": "vllm", "job": "ksm"},
+    "kube_pod_": {"namespace": "serving", "pod": "vllm-0", "container": "vllm", "job": "ksm"},
     "keda_": {"namespace": "keda", "exported_namespace": "serving", "scaledObject": "llama", "job": "keda"},
     "DCGM_": {"namespace": "gpu", "pod": "dcgm-exporter-x", "Hostname": "node-1", "gpu": "0", "job": "dcgm"},
 }

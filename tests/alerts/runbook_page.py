@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from specwatch_alerts.origin import Origin
 from specwatch_alerts.runbook_files import runbook_text
 
 HEADINGS = ("What it means", "Impact", "Confirm", "Likely causes", "What to do", "Undo", "Escalate")
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w+)\n(?P<body>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
+_BARE = "### Without the sidecar\n"
+_ENGINES = {Origin.VLLM: "vLLM", Origin.SGLANG: "SGLang"}
 _ENDS = frozenset({"|", ">", "&", "&&", ";", "||"})
 
 
@@ -37,7 +40,20 @@ class RunbookPage:
 
     @property
     def queries(self) -> list[str]:
-        return self.fenced("promql")
+        """Queries that confirm, on the sidecar's series where engines have series for it, too."""
+        return self.fenced("promql", self.sections["Confirm"].partition(_BARE)[0])
+
+    @property
+    def engine_queries(self) -> dict[Origin, list[str]]:
+        """Queries that confirm on an engine's own series; only of engines that the page has."""
+        bare = self.sections["Confirm"].partition(_BARE)[2]
+        found = {}
+        for origin, title in _ENGINES.items():
+            _, here, text = bare.partition(f"{title}:\n") if f"{title}:\n" in bare else bare.partition(f"{title}, ")
+            if here:
+                rest = re.split(rf"^(?:{'|'.join(_ENGINES.values())})[:,]", text, flags=re.MULTILINE)[0]
+                found[origin] = self.fenced("promql", rest)
+        return found
 
     @property
     def prose(self) -> str:

@@ -48,32 +48,64 @@ def test_a_fallback_mutes_latency_and_acceptance_of_its_own_model_until_it_is_ov
     for scope in (LLAMA, NOWHERE):  # a fallback without labels must not mute what has none either
         stack.fire("SpecwatchFallbackActive", "info", scope)
     for scope in (LLAMA, QWEN, ELSEWHERE, NOWHERE):
-        stack.fire("SpecwatchTTFTBurn", "page", scope)
+        stack.fire("SpecwatchTokenLatencyBurn", "page", scope)
     stack.fire("SpecwatchDraftDriftedNotPaying", "page", LLAMA)
+    stack.fire("SpecwatchTTFTBurn", "page", LLAMA)
     stack.fire("SpecwatchErrorBurn", "page", LLAMA)
     stack.until(
         lambda: (
-            all(of(stack, "SpecwatchTTFTBurn", scope) for scope in (QWEN, ELSEWHERE, NOWHERE))
+            all(of(stack, "SpecwatchTokenLatencyBurn", scope) for scope in (QWEN, ELSEWHERE, NOWHERE))
             and {one.receiver for one in of(stack, "SpecwatchErrorBurn")} == {"slack", "pager"}
+            and {one.receiver for one in of(stack, "SpecwatchTTFTBurn")} == {"slack", "pager"}
             and bool(of(stack, "SpecwatchFallbackActive", LLAMA))
         ),
         "what is not muted is told",
     )
     assert {one.receiver for one in of(stack, "SpecwatchFallbackActive")} == {"slack"}
-    assert of(stack, "SpecwatchTTFTBurn", LLAMA) == []
+    assert of(stack, "SpecwatchTokenLatencyBurn", LLAMA) == []
     assert of(stack, "SpecwatchDraftDriftedNotPaying") == []
-    assert muted(stack, "SpecwatchTTFTBurn") == {("llama", True), ("llama", False), ("qwen", False), ("", False)}
+    heard = {("llama", False), ("qwen", False), ("", False)}
+    assert muted(stack, "SpecwatchTokenLatencyBurn") == {("llama", True), *heard}
 
     stack.fire("SpecwatchFallbackActive", "info", LLAMA, on=False)
-    stack.until(lambda: len(of(stack, "SpecwatchTTFTBurn", LLAMA)) == 2, "latency comes back")
+    stack.until(lambda: len(of(stack, "SpecwatchTokenLatencyBurn", LLAMA)) == 2, "latency comes back")
     stack.until(lambda: len(of(stack, "SpecwatchDraftDriftedNotPaying")) == 2, "acceptance comes back")
     stack.until(
         lambda: "resolved" in {one.status for one in of(stack, "SpecwatchFallbackActive", LLAMA)}, "it is over"
     )
-    assert {one.status for one in of(stack, "SpecwatchTTFTBurn", LLAMA)} == {"firing"}
+    assert {one.status for one in of(stack, "SpecwatchTokenLatencyBurn", LLAMA)} == {"firing"}
     told = stack.told()
-    first = {scope: told.index(of(stack, "SpecwatchTTFTBurn", scope)[0]) for scope in (LLAMA, QWEN)}
+    first = {scope: told.index(of(stack, "SpecwatchTokenLatencyBurn", scope)[0]) for scope in (LLAMA, QWEN)}
     assert max(told.index(of(stack, "SpecwatchFallbackActive", LLAMA)[0]), first[QWEN]) < first[LLAMA]
+
+
+def test_a_collapse_is_one_page_and_what_follows_from_it_comes_when_it_is_over(stack: AlertStack) -> None:
+    followers = {
+        "SpecwatchDraftDriftedNotPaying": "page",
+        "SpecwatchDraftDrifted": "ticket",
+        "SpecwatchSpeculationSlower": "ticket",
+    }
+    stack.fire("SpecwatchAcceptanceCollapsed", "page", LLAMA)
+    for name, severity in followers.items():
+        for scope in (LLAMA, QWEN):
+            stack.fire(name, severity, scope)
+    stack.fire("SpecwatchQueueWaitBurn", "page", LLAMA)
+    stack.until(
+        lambda: (
+            all(of(stack, name, QWEN) for name in followers)
+            and len(of(stack, "SpecwatchAcceptanceCollapsed")) == 2
+            and len(of(stack, "SpecwatchQueueWaitBurn")) == 2
+        ),
+        "the collapse, and other models",
+    )
+    assert [one for name in followers for one in of(stack, name, LLAMA)] == []
+    stack.fire("SpecwatchAcceptanceCollapsed", "page", LLAMA, on=False)
+    stack.until(lambda: all(of(stack, name, LLAMA) for name in followers), "what follows comes back")
+
+
+def test_an_alert_of_a_severity_that_nobody_knows_rings(stack: AlertStack) -> None:
+    stack.fire("SpecwatchErrorBurn", "sev1", LLAMA)
+    stack.until(lambda: {one.receiver for one in of(stack, "SpecwatchErrorBurn")} == {"slack", "pager"}, "it rings")
 
 
 def test_a_pod_that_is_not_scraped_is_silent_but_for_what_says_why(stack: AlertStack) -> None:

@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 from specwatch_alerts.alertmanager_config import RoutingError, alertmanager_config, alertmanager_yaml
 from specwatch_alerts.definition import load_definitions
 from specwatch_alerts.inhibition import (
+    COLLAPSED,
     FALLBACK,
     HEARD_WITHOUT_SCRAPE,
+    MUTED_BY_COLLAPSE,
     MUTED_BY_FALLBACK,
     SCRAPE,
     inhibit_rules,
@@ -66,7 +68,7 @@ def test_alertmanager_takes_the_configuration(receivers: Receivers, tmp_path: Pa
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "SUCCESS" in checked.stdout
-    assert "4 inhibit rules" in checked.stdout
+    assert "5 inhibit rules" in checked.stdout
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,9 @@ def test_alertmanager_takes_the_configuration(receivers: Receivers, tmp_path: Pa
         ("alertname=SpecwatchTTFTBurn severity=page", "specwatch-page"),
         ("alertname=SpecwatchTTFTBurn severity=ticket", "specwatch-ticket"),
         ("alertname=SpecwatchFallbackActive severity=info", "specwatch-info"),
-        ("alertname=SpecwatchTTFTBurn", "specwatch-ticket"),
+        ("alertname=SpecwatchTTFTBurn", "specwatch-page"),
+        ("alertname=SpecwatchTTFTBurn severity=P1", "specwatch-page"),
+        ("alertname=SpecwatchTTFTBurn severity=critical", "specwatch-page"),
         ("alertname=SomebodyElses severity=page", "specwatch-ticket"),
     ],
 )
@@ -89,19 +93,29 @@ def test_each_severity_has_its_receiver_and_nothing_is_lost(labels: str, receive
 
 def test_names_of_severities_are_those_that_the_rules_were_built_with() -> None:
     text = alertmanager_yaml(Routing(SLACK, Severities("critical", "warning", "none")))
-    assert 'severity="critical"' in text
-    assert 'severity="none"' in text
-    assert 'severity="page"' not in text
+    for name in ("critical", "warning", "none"):
+        assert f'severity="{name}"' in text
+    for name in ("page", "ticket", "info"):
+        assert f'severity="{name}"' not in text
 
 
 def test_the_lists_name_alerts_that_exist_and_fit_their_component() -> None:
     component = {one.name: one.component for one in load_definitions()}
     assert {FALLBACK, SCRAPE, *HEARD_WITHOUT_SCRAPE} <= set(component)
-    assert set(MUTED_BY_FALLBACK) == {name for name, own in component.items() if own in {"draft", "latency"}}
+    explained = {name for name, own in component.items() if own in {"draft", "latency"}}
+    assert set(MUTED_BY_FALLBACK) == explained - {"SpecwatchTTFTBurn"}
+    assert {COLLAPSED, *MUTED_BY_COLLAPSE} <= {name for name, own in component.items() if own == "draft"}
     for name in MUTED_BY_FALLBACK:
         assert mutes(alert(FALLBACK, "info", **LABELS), alert(name, **LABELS))
     for name in set(component) - set(MUTED_BY_FALLBACK):
         assert not mutes(alert(FALLBACK, "info", **LABELS), alert(name, **LABELS))
+
+
+def test_what_follows_from_a_collapse_is_muted_for_its_model_alone() -> None:
+    for name in {one.name for one in load_definitions()} - {COLLAPSED}:
+        assert mutes(alert(COLLAPSED, **LABELS), alert(name, **LABELS)) is (name in MUTED_BY_COLLAPSE)
+        assert not mutes(alert(COLLAPSED, **LABELS), alert(name, **{**LABELS, "model": "qwen"}))
+        assert not mutes(alert(COLLAPSED), alert(name))
 
 
 @pytest.mark.parametrize("label", ["namespace", "model"])
@@ -110,7 +124,7 @@ def test_a_fallback_mutes_nothing_where_a_label_is_missing(label: str, missing: 
     less = {name: value for name, value in LABELS.items() if name != label}
     source = less if missing in {"source", "both"} else LABELS
     target = less if missing in {"target", "both"} else LABELS
-    assert not mutes(alert(FALLBACK, "info", **source), alert("SpecwatchTTFTBurn", **target))
+    assert not mutes(alert(FALLBACK, "info", **source), alert("SpecwatchTokenLatencyBurn", **target))
 
 
 @pytest.mark.parametrize(
@@ -122,6 +136,9 @@ def test_a_fallback_mutes_nothing_where_a_label_is_missing(label: str, missing: 
         ({"namespace": "n"}, {"namespace": "n"}, False),
         ({"instance": "h:1"}, {"instance": "h:1"}, True),
         ({"instance": "h:1"}, {"instance": "h:2"}, False),
+        ({"instance": "h:1", "namespace": "n"}, {"instance": "h:1", "namespace": "n"}, True),
+        ({"instance": "h:1", "namespace": "n"}, {"instance": "h:1", "namespace": "m"}, False),
+        ({"instance": "h:1", "namespace": "n"}, {"instance": "h:1"}, False),
         ({"instance": "h:1", "cluster": "eu"}, {"instance": "h:1", "cluster": "us"}, False),
         ({}, {}, False),
     ],
@@ -156,6 +173,7 @@ def test_the_command_prints_a_file_and_says_that_nobody_is_paged(tmp_path: Path)
     assert printed.exit_code == 0
     assert yaml.safe_load(printed.stdout)["receivers"][0]["name"] == "specwatch-page"
     assert "no pager" in printed.stderr
+    assert "any other rings as a page" in printed.stderr
     out, values = tmp_path / "am.yml", tmp_path / "values.toml"
     values.write_text('[severities]\npage = "critical"\n')
     arguments = ["--values", str(values), "--out", str(out), "--pager-url", "http://pager.example.com/"]

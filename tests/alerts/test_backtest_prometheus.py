@@ -166,8 +166,8 @@ def test_the_command_tells_of_the_rules_that_are_shipped(past: tuple[str, int]) 
     assert rules["SpecwatchTTFTBurn", "page"]["label_sets"][0]["labels"]["model"] == "llama"
     assert "specwatch:slo_error:ratio1h" in rules["SpecwatchTTFTBurn", "page"]["recordings_worked_out"]
     assert rules["SpecwatchDraftDriftedNotPaying", "page"]["episodes"] == 3
-    assert rules["SpecwatchFallbackLatched", "page"]["evaluated"] is False
-    assert rules["SpecwatchFallbackLatched", "page"]["reason"] == "no series of specwatch_fallback_latched"
+    assert rules["SpecwatchFallbackLatched", "ticket"]["evaluated"] is False
+    assert rules["SpecwatchFallbackLatched", "ticket"]["reason"] == "no series of specwatch_fallback_latched"
     assert 0.2 < body["observed_days"] < 0.5
 
 

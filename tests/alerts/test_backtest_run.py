@@ -3,16 +3,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from io import StringIO
 from typing import Any
 
 import pytest
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from requests import ConnectionError as NoConnection
 from requests import ReadTimeout
+from rich.console import Console
 
 from specwatch_alerts.backtest import HOUR_S, Backtest, Span, backtest
 from specwatch_alerts.backtest_rules import AlertingRule, BacktestError, RecordingRule, RuleSet
 from specwatch_alerts.backtest_source import LEAST_POINTS, QueryRefusedError, RangeSource
+from specwatch_cli.alerts_backtest_view import print_backtest
 
 START = 500_000 * HOUR_S
 HOURS = 48
@@ -83,7 +86,40 @@ def test_episodes_are_counted_over_chunks_without_a_seam() -> None:
     assert (episode.start, episode.end) == (START + 10 * HOUR_S + 600, START + 40 * HOUR_S + 60)
     assert list(one.firing) == [(("model", "m"),)]
     assert len([query for query, _ in client.asked if query == "a"]) == 2
-    assert result.per_month(one) == pytest.approx(30 / result.observed_days)
+    assert result.per_month(one) is None
+
+
+@pytest.mark.parametrize(
+    ("days", "month", "heading", "count"), [(2, None, "in 2.0 days", "1"), (10, 3.0, "in 30 days", "3.0")]
+)
+def test_a_month_is_told_from_a_week_or_more_and_the_days_are_named_before(
+    days: int, month: float | None, heading: str, count: str
+) -> None:
+    client = Fake({"a": between(10, 11), "up": always})
+    result = run(client, AlertingRule("A" * 60, "a"), span=Span(START, START + days * 24 * HOUR_S, 60))
+    assert result.per_month(result.results[0]) == (None if month is None else pytest.approx(month, rel=0.01))
+    text = StringIO()
+    print_backtest(result, 3, Console(file=text, width=200))
+    head, row = text.getvalue().splitlines()[1:3]
+    assert heading in head
+    assert row.split()[:3] == ["A" * 60, "1", count]
+
+
+def test_a_pipe_does_not_break_names(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    client = Fake({"a": between(10, 11), "up": always})
+    print_backtest(run(client, AlertingRule("A" * 60, "a", {"severity": "ticket"})), 3)
+    assert "A" * 60 + "  ticket" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("other", [(), (AlertingRule("B", "b"),)])
+def test_what_asks_for_absence_is_evaluated_without_its_series(other: tuple[AlertingRule, ...]) -> None:
+    client = Fake({"absent(": always, "b": always, "up": always})
+    absent = run(client, AlertingRule("Absent", "absent(nonexistent) > 0", for_s=300.0), *other).results[0]
+    assert (absent.refused, absent.missing) == ("", ("nonexistent",))
+    (episode,) = absent.episodes
+    assert not episode.ended
+    assert episode.seconds > 47 * HOUR_S
 
 
 def test_a_rule_without_any_of_its_series_is_not_evaluated_and_one_without_some_says_so() -> None:

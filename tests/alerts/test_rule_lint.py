@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from specwatch_alerts.finding import CODES
+from specwatch_alerts.label_values import CLOSED
 from specwatch_alerts.lint import RuleFileError, lint
+from specwatch_alerts.metric_facts import facts_of
 from specwatch_alerts.origin import Origin
 from specwatch_alerts.rule_build import build
 from specwatch_alerts.values import load_values
@@ -39,6 +41,21 @@ PAIRS = [
         "impossible-label",
         "sum by (version) (specwatch_requests_running * on (pod) group_left () specwatch_engine_info) > 1",
         "sum by (version) (specwatch_requests_running * on (pod) group_left (version) specwatch_engine_info) > 1",
+    ),
+    (
+        "impossible-label",
+        'specwatch_drift_state{state="drifting"} == 1',
+        'specwatch_drift_state{state="drifted"} == 1',
+    ),
+    (
+        "impossible-label",
+        'rate(specwatch_request_finished_total{outcome=~"error|fail"}[5m]) > 1',
+        'rate(specwatch_request_finished_total{outcome=~"error|cut"}[5m]) > 1',
+    ),
+    (
+        "impossible-label",
+        'specwatch_speculation_state{state=~"act.+y"} == 1',
+        'specwatch_speculation_state{state=~"act.+"} == 1',
     ),
     ("impossible-label", 'specwatch:known{pod="x"} > 1', 'specwatch:known{model="x"} > 1'),
     (
@@ -117,6 +134,18 @@ def test_keys_of_a_group_that_2_42_does_not_have() -> None:
     document = file_of("up == 0")
     document["groups"][0]["query_offset"] = "30s"
     assert codes(document) == {"version"}
+
+
+@pytest.mark.parametrize("matcher", ['state!="drifting"', 'state=""', 'state=~".*"', 'traffic_class="anything"'])
+def test_values_that_select_something_are_left_alone(matcher: str) -> None:
+    assert codes(file_of(f"specwatch_drift_state{{{matcher}}} == 1")) == set()
+
+
+def test_closed_sets_are_of_metrics_and_labels_that_exist() -> None:
+    for name, label in CLOSED:
+        facts = facts_of(name)
+        assert facts is not None
+        assert label in facts.labels
 
 
 def test_every_code_has_a_fault_that_shows_it() -> None:

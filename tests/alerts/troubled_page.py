@@ -1,6 +1,7 @@
 """A metrics page with every series that specwatch and others export, of a fleet where everything goes wrong.
 
-Made from the catalogue, so that a query with a wrong name, label or join finds nothing or fails.
+Made from the catalogue and from what is known of the engines' own series, so that a query with a wrong name, label
+or join finds nothing or fails.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from specwatch_alerts.metric_facts import known_metrics
 from specwatch_exporters.catalog import CATALOG
-from specwatch_exporters.metric import Kind, Metric
+from specwatch_exporters.metric import Kind, Metric, Source
 
 PLACES = ({"namespace": "serving", "pod": "llama-0"}, {"namespace": "serving", "pod": "llama-1"})
 LABELS: dict[str, Sequence[str]] = {
@@ -25,6 +27,10 @@ LABELS: dict[str, Sequence[str]] = {
     "pool": ("draft", "ngram"),
     "reason": ("not_paying", "pays_again"),
     "veto": ("lever", "foreign"),
+    "model_name": ("llama", "silent"),
+    "engine": ("0",),
+    "dp_rank": ("0", "1"),
+    "finished_reason": ("stop", "error", "abort"),
 }
 OF_METRIC: dict[tuple[str, str], Sequence[str]] = {
     ("specwatch_speculation_state", "state"): ("active", "off", "stale"),
@@ -36,12 +42,33 @@ OF_METRIC: dict[tuple[str, str], Sequence[str]] = {
     ("specwatch_scrapes_total", "outcome"): ("success", "refused"),
     ("specwatch_scrape_warnings", "code"): ("not_drafting", "no_spec_series"),
 }
-VALUES = {"specwatch_request_oldest_waiting_seconds": 60.0, "specwatch_kv_cache_usage_ratio": 0.97}
-NOT_OF_SILENT = ("specwatch_drafts_total", "specwatch_draft_tokens_total")
+VALUES = {
+    "specwatch_request_oldest_waiting_seconds": 60.0,
+    "specwatch_kv_cache_usage_ratio": 0.97,
+    "specwatch_scrape_success": 0.0,
+}
+NOT_OF_SILENT = (
+    "specwatch_drafts_total",
+    "specwatch_draft_tokens_total",
+    "vllm:spec_decode_num_drafts_total",
+    "sglang:spec_verify_calls_total",
+)
+BEGINS_AGAIN = ("vllm:prompt_tokens_total", "sglang:prompt_tokens_total")
+"""Counters of an engine that restarts at every fourth look."""
+GONE = (
+    "specwatch_requests_running",
+    "vllm:num_requests_running",
+    "sglang:num_running_reqs",
+    "specwatch:scale_demand:replicas",
+)
+LOOKS_OF_GONE = 4
 _HPA = 'namespace="serving",horizontalpodautoscaler="llama"'
 FOREIGN = {
     f"kube_horizontalpodautoscaler_status_desired_replicas{{{_HPA}}}": 8.0,
     f"kube_horizontalpodautoscaler_spec_max_replicas{{{_HPA}}}": 8.0,
+    f'kube_horizontalpodautoscaler_status_condition{{{_HPA},condition="ScalingActive",status="false"}}': 1.0,
+    'kube_deployment_spec_replicas{namespace="serving",deployment="llama"}': 2.0,
+    'aggregator_unavailable_apiservice{name="v1beta1.external.metrics.k8s.io"}': 1.0,
     'keda_scaler_metrics_value{namespace="serving",scaledObject="llama",metric="s0-demand"}': 3.0,
     'DCGM_FI_DEV_GPU_UTIL{Hostname="gpu-node-7",gpu="0",pod="dcgm-exporter-abcde"}': 90.0,
     'DCGM_FI_DEV_GPU_UTIL{Hostname="gpu-node-8",gpu="0",exported_pod="llama-0",exported_namespace="serving"}': 90.0,
@@ -49,6 +76,7 @@ FOREIGN = {
 FOREIGN_COUNTERS = (
     'kube_pod_container_status_restarts_total{namespace="serving",pod="llama-0",container="engine"}',
     'keda_scaler_detail_errors_total{namespace="serving",scaledObject="llama",scaler="prometheus"}',
+    'keda_scaler_empty_upstream_responses_total{namespace="serving",scaledResource="llama",metricName="s0"}',
 )
 
 
@@ -63,21 +91,35 @@ class TroubledPage:
         with self._lock:
             self._looks += 1
             looks = self._looks
-        lines = [line for metric in CATALOG for place in PLACES for line in _lines(metric, place, looks)]
+        metrics = [*CATALOG, *_engine_metrics()]
+        lines = [line for metric in metrics for place in PLACES for line in _lines(metric, place, looks)]
+        if looks <= LOOKS_OF_GONE:  # "model" or "model_name", as the metric has it
+            lines += [f'{name}{{namespace="serving",model="gone",model_name="gone"}} 1' for name in GONE]
         lines += [f"{series} {value}" for series, value in FOREIGN.items()]
         lines += [f"{series} {looks}" for series in FOREIGN_COUNTERS]
         return "\n".join([*lines, ""])
+
+
+def _engine_metrics() -> list[Metric]:
+    """The engines' own series, as far as rules and dashboards read them."""
+    found = known_metrics().items()
+    return [
+        Metric(name, facts.kind, tuple(sorted(facts.labels)), "an engine's", Source.SCRAPE)
+        for name, facts in found
+        if facts.source in {"vllm", "sglang"}
+    ]
 
 
 def _lines(metric: Metric, place: Mapping[str, str], looks: int) -> Iterator[str]:
     choices = [OF_METRIC.get((metric.name, label)) or LABELS.get(label, ("x",)) for label in metric.labels]
     for values in itertools.product(*choices):
         labels = {**place, **dict(zip(metric.labels, values, strict=True))}
-        if labels.get("model") == "silent" and metric.name in NOT_OF_SILENT:
+        if "silent" in {labels.get("model"), labels.get("model_name")} and metric.name in NOT_OF_SILENT:
             continue
         text = ",".join(f'{name}="{value}"' for name, value in labels.items())
         if metric.kind is Kind.COUNTER:
-            yield f"{metric.name}{{{text}}} {3 * looks}"
+            count = looks % 4 if metric.name in BEGINS_AGAIN else looks
+            yield f"{metric.name}{{{text}}} {3 * count}"
         elif metric.kind is Kind.GAUGE:
             yield f"{metric.name}{{{text}}} {VALUES.get(metric.name, 1.0)}"
         else:

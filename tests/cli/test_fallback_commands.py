@@ -175,6 +175,7 @@ def test_simulate_tells_what_a_fallback_would_have_been_worth(tmp_path: Path) ->
         (["status", "--format", "xml"], "table or json"),
         (["status", "http://127.0.0.1:1"], "no controller answers"),
         (["unlatch", "--config", "nowhere.toml"], "No such file"),
+        (["leave", "--config", "nowhere.toml"], "No such file"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], said: str) -> None:

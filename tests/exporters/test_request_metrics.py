@@ -136,7 +136,28 @@ def test_any_model_and_class_can_be_exported(text: str) -> None:
     metrics = RequestMetrics(registry)
     metrics.finished(model_label(text), metrics.traffic_class(text), Outcome.SUCCESS)
     page = generate_latest(registry).decode()
-    assert sum(line.startswith("specwatch_request_finished_total{") for line in page.splitlines()) == 1
+    assert sum(line.startswith("specwatch_request_finished_total{") for line in page.splitlines()) == len(Outcome)
+
+
+def test_all_outcomes_of_a_model_and_class_begin_at_zero_together() -> None:
+    """A counter that is born at 300 has no increase: the first failures would count for nothing."""
+    registry = CollectorRegistry()
+    metrics = RequestMetrics(registry)
+    metrics.finished("llama", "chat", Outcome.SUCCESS)
+    known = {
+        one: registry.get_sample_value(
+            "specwatch_request_finished_total", {"model": "llama", "traffic_class": "chat", "outcome": one.value}
+        )
+        for one in Outcome
+    }
+    assert known == {one: float(one is Outcome.SUCCESS) for one in Outcome}
+    metrics.finished("llama", "chat", Outcome.CUT, 300)
+    assert (
+        registry.get_sample_value(
+            "specwatch_request_finished_total", {"model": "llama", "traffic_class": "chat", "outcome": "cut"}
+        )
+        == 300
+    )
 
 
 @pytest.mark.parametrize("metric", HISTOGRAMS, ids=lambda metric: metric.name)

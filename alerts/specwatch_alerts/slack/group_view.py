@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from specwatch_alerts.slack.payload import Status
 
 
+def alert_name(labels: Mapping[str, str]) -> str:
+    """The name of an alert as people say it."""
+    return labels.get("alertname", "").strip().removeprefix("Specwatch") or "an alert without a name"
+
+
 @dataclass(frozen=True, slots=True)
 class AlertView:
-    """One alert of a group.
+    """One alert of a group, for all of its name and status.
 
     Attributes:
         status: firing or resolved.
@@ -18,6 +23,7 @@ class AlertView:
         ends_at: epoch seconds of its last end, or None.
         labels: all labels.
         annotations: all annotations.
+        count: alerts of this name and status in the group.
     """
 
     status: Status
@@ -25,6 +31,21 @@ class AlertView:
     ends_at: float | None
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    count: int = 1
+
+    @property
+    def name(self) -> str:
+        """The alert's name as people say it."""
+        return alert_name(self.labels)
+
+    @property
+    def severity(self) -> str:
+        """Its label; empty if it has none."""
+        return self.labels.get("severity", "").strip()
+
+    def annotation(self, name: str) -> str:
+        """An annotation, or empty; blanks are nothing."""
+        return self.annotations.get(name, "").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +64,11 @@ class GroupView:
         began: earliest start of those that fire, else of all; epoch seconds.
         ended: latest end; epoch seconds, or None while one fires.
         pages: whether an alert of this episode pages.
-        alerts: some of the alerts, those first that fire and weigh most.
+        alerts: one alert per name, those first that weigh most: of those that fire, else of those that have ended;
+            some of them if there are many names.
+        names: how many names there are.
         pods: some of the pods of firing alerts.
+        pod_count: how many pods there are.
         acknowledged: Slack user who looks after it, or empty.
         silenced_until: epoch seconds, or None.
     """
@@ -61,7 +85,9 @@ class GroupView:
     ended: float | None
     pages: bool
     alerts: tuple[AlertView, ...]
+    names: int = 1
     pods: tuple[str, ...] = ()
+    pod_count: int = 0
     acknowledged: str = ""
     silenced_until: float | None = None
 
@@ -71,14 +97,9 @@ class GroupView:
 
     def annotation(self, name: str) -> str:
         """An annotation of the alert that weighs most, or empty."""
-        return self.alerts[0].annotations.get(name, "") if self.alerts else ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the alerts shown, each once."""
-        return tuple(dict.fromkeys(alert.labels.get("alertname", "an alert") for alert in self.alerts))
+        return self.alerts[0].annotation(name) if self.alerts else ""
 
     @property
     def severity(self) -> str:
         """The label of the alert that weighs most."""
-        return self.alerts[0].labels.get("severity", "") if self.alerts else ""
+        return self.alerts[0].severity if self.alerts else ""

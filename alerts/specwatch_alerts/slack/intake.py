@@ -11,12 +11,13 @@ from typing import Final
 from specwatch_alerts.slack.alert_turn import Held, Turn, turn
 from specwatch_alerts.slack.database import Database
 from specwatch_alerts.slack.group_identity import group_id
+from specwatch_alerts.slack.group_view import alert_name
 from specwatch_alerts.slack.payload import Alert, Delivery, Status
+from specwatch_alerts.slack.severity_sign import PAGE, rank
 
 REOPEN_S: Final = 1800.0
 """Seconds in which a group that fires again goes on in its message; later it gets a new one."""
 
-_RANKS: Final = {"page": 2, "critical": 2, "ticket": 1, "warning": 1}
 _MOST_WORDS: Final = 200
 
 
@@ -35,14 +36,9 @@ class Accepted:
     repeated: int
 
 
-def rank(labels: Mapping[str, str]) -> int:
-    """2 for what pages somebody, 1 for a ticket, 0 for information."""
-    return _RANKS.get(labels.get("severity", ""), 0)
-
-
 def pod_of(labels: Mapping[str, str]) -> str:
     """The pod that an alert is about, else its instance, else empty."""
-    return labels.get("pod") or labels.get("instance") or ""
+    return labels.get("pod", "").strip() or labels.get("instance", "").strip()
 
 
 class Intake:
@@ -154,14 +150,17 @@ def _write(connection: sqlite3.Connection, group: str, news: Sequence[tuple[Aler
 
 
 def _tell(connection: sqlite3.Connection, group: str, news: Sequence[tuple[Alert, Turn]], now: float) -> None:
+    told = {alert.fingerprint for alert, _ in news}
+    if len(told) == len(news):  # all at one time: so that the thread has one line of each kind
+        news = sorted(news, key=lambda one: one[1] is Turn.RESOLVED)
     connection.executemany(
         "INSERT INTO changes (group_id, at, kind, page, words) VALUES (?, ?, ?, ?, ?)",
-        ((group, now, what.value, rank(alert.labels) == 2, _words(alert)) for alert, what in news),
+        ((group, now, what.value, rank(alert.labels) == PAGE, _words(alert)) for alert, what in news),
     )
 
 
 def _words(alert: Alert) -> str:
-    name = alert.labels.get("alertname", "an alert without a name").removeprefix("Specwatch")
+    name = alert_name(alert.labels)
     pod = pod_of(alert.labels)
     return (f"{name} on {pod}" if pod else name)[:_MOST_WORDS]
 

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs
 from aiohttp import web
 from slack_sdk.signature import Clock, SignatureVerifier
 
-from specwatch_alerts.slack.message import ACKNOWLEDGE, RETURN, SILENCE, UNLATCH
+from specwatch_alerts.slack.message import ACKNOWLEDGE, LEAVE, RETURN, SILENCE, UNLATCH
 from specwatch_alerts.slack.order import Order, OrderBook
 from specwatch_alerts.slack.secret_file import SecretError, SecretFile
 
@@ -28,7 +28,7 @@ LOG = logging.getLogger("specwatch.slack")
 PATH: Final = "/slack/interactive"
 _MOST_BYTES: Final = 256 * 1024
 _BODY_S: Final = 3.0
-_ACTIONS: Final = frozenset({ACKNOWLEDGE, SILENCE, RETURN, UNLATCH})
+_ACTIONS: Final = frozenset({ACKNOWLEDGE, SILENCE, LEAVE, RETURN, UNLATCH})
 _IDENTITY: Final = re.compile(r"[A-Z0-9]{1,32}", re.ASCII)
 _GROUP: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from specwatch_alerts.slack.group_view import GroupView
+
+NOTE: Final = "note"
+"""Kind of a change that is not an alert's: words that a person's order left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,13 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Some changes of one kind.
+    """Some changes of one kind, with none of another kind between them.
 
     Attributes:
         kind: firing, resolved, or note.
         page: whether one of them pages.
         count: how many.
-        words: of the first ones.
+        words: of the first ones; empty for those that came long before the others, in whatever order.
     """
 
     kind: str

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 from specwatch_alerts.slack.group_view import AlertView, GroupView
-from specwatch_alerts.slack.job import Change, Intent, Job
+from specwatch_alerts.slack.job import NOTE, Change, Intent, Job
 from specwatch_alerts.slack.payload import Status
 
 _MOST_ALERTS: Final = 20
 _MOST_PODS: Final = 20
 _MOST_CHANGES: Final = 12
+_MOST_RUNS: Final = 6
+# Changes in their order, those of one kind that follow each other as one row.
+_RUNS: Final = """
+SELECT kind, max(page) AS page, count(*) AS count, min(id) AS first, max(id) AS last FROM (
+  SELECT *, row_number() OVER (ORDER BY id) - row_number() OVER (PARTITION BY kind ORDER BY id) AS run
+  FROM changes WHERE group_id = ? AND id <= ?
+) GROUP BY kind, run ORDER BY first
+"""
+_BY_NAME: Final = """
+WITH named AS (
+  SELECT *, json_extract(labels, '$.alertname') AS name FROM alerts WHERE group_id = ? AND status = ?
+), placed AS (
+  SELECT *, count(*) OVER (PARTITION BY name) AS count,
+    row_number() OVER (PARTITION BY name ORDER BY rank DESC, starts_at, fingerprint) AS place FROM named
+)
+SELECT *, count(*) OVER () AS names FROM placed WHERE place = 1 ORDER BY rank DESC, starts_at, fingerprint LIMIT ?
+"""
 
 
 def waiting(connection: sqlite3.Connection) -> tuple[int, float | None]:
@@ -31,6 +49,8 @@ def group_view(connection: sqlite3.Connection, row: sqlite3.Row) -> GroupView:
         (group,),
     ).fetchone()
     firing = counts["firing"] or 0
+    alerts = connection.execute(_BY_NAME, (group, "firing" if firing else "resolved", _MOST_ALERTS)).fetchall()
+    pods = _pods(connection, group)
     return GroupView(
         group=group,
         receiver=row["receiver"],
@@ -43,37 +63,32 @@ def group_view(connection: sqlite3.Connection, row: sqlite3.Row) -> GroupView:
         began=(counts["since"] if firing else counts["began"]) or row["opened"],
         ended=None if firing else counts["ended"],
         pages=counts["rank"] == 2,
-        alerts=_alerts(connection, group),
-        pods=_pods(connection, group),
+        alerts=tuple(_alert(one) for one in alerts),
+        names=alerts[0]["names"] if alerts else 0,
+        pods=tuple(one["pod"] for one in pods),
+        pod_count=pods[0]["pods"] if pods else 0,
         acknowledged=row["acknowledged"],
         silenced_until=row["silenced_until"],
     )
 
 
-def _alerts(connection: sqlite3.Connection, group: str) -> tuple[AlertView, ...]:
-    rows = connection.execute(
-        "SELECT * FROM alerts WHERE group_id = ? ORDER BY status, rank DESC, starts_at, fingerprint LIMIT ?",
-        (group, _MOST_ALERTS),
-    )
-    return tuple(
-        AlertView(
-            Status(row["status"]),
-            row["starts_at"],
-            row["ends_at"],
-            json.loads(row["labels"]),
-            json.loads(row["annotations"]),
-        )
-        for row in rows
+def _alert(row: sqlite3.Row) -> AlertView:
+    return AlertView(
+        Status(row["status"]),
+        row["starts_at"],
+        row["ends_at"],
+        json.loads(row["labels"]),
+        json.loads(row["annotations"]),
+        row["count"],
     )
 
 
-def _pods(connection: sqlite3.Connection, group: str) -> tuple[str, ...]:
-    rows = connection.execute(
-        "SELECT pod FROM alerts WHERE group_id = ? AND status = 'firing' AND pod != '' GROUP BY pod"
-        " ORDER BY count(*) DESC, pod LIMIT ?",
+def _pods(connection: sqlite3.Connection, group: str) -> list[sqlite3.Row]:
+    return connection.execute(
+        "SELECT pod, count(*) OVER () AS pods FROM alerts WHERE group_id = ? AND status = 'firing' AND pod != ''"
+        " GROUP BY pod ORDER BY count(*) DESC, pod LIMIT ?",
         (group, _MOST_PODS),
-    )
-    return tuple(row["pod"] for row in rows)
+    ).fetchall()
 
 
 def job(connection: sqlite3.Connection, row: sqlite3.Row) -> Job:
@@ -103,20 +118,23 @@ def _last_change(connection: sqlite3.Connection, group: str) -> int:
 
 
 def _changes(connection: sqlite3.Connection, group: str, upto: int) -> tuple[Change, ...]:
-    counts = connection.execute(
-        "SELECT kind, max(page) AS page, count(*) AS count FROM changes WHERE group_id = ? AND id <= ?"
-        " GROUP BY kind ORDER BY min(id)",
-        (group, upto),
-    ).fetchall()
-    return tuple(
-        Change(row["kind"], bool(row["page"]), row["count"], _words(connection, group, upto, row["kind"]))
-        for row in counts
-    )
+    """What happened, in its order; of many changes to and fro the last ones, those before only counted."""
+    runs = connection.execute(_RUNS, (group, upto)).fetchall()
+    early, late = runs[:-_MOST_RUNS], runs[-_MOST_RUNS:]
+    notes = [one for one in early if one["kind"] == NOTE]
+    told = (_run(connection, group, one) for one in [*notes, *late])
+    return (*_counted(early, "firing"), *_counted(early, "resolved"), *told)
 
 
-def _words(connection: sqlite3.Connection, group: str, upto: int, kind: str) -> tuple[str, ...]:
+def _counted(runs: Sequence[sqlite3.Row], kind: str) -> list[Change]:
+    own = [run for run in runs if run["kind"] == kind]
+    page, count = any(run["page"] for run in own), sum(run["count"] for run in own)
+    return [Change(kind, page, count, ())] if own else []
+
+
+def _run(connection: sqlite3.Connection, group: str, run: sqlite3.Row) -> Change:
     rows = connection.execute(
-        "SELECT words FROM changes WHERE group_id = ? AND id <= ? AND kind = ? ORDER BY id LIMIT ?",
-        (group, upto, kind, _MOST_CHANGES),
+        "SELECT words FROM changes WHERE group_id = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+        (group, run["first"], run["last"], _MOST_CHANGES),
     )
-    return tuple(row["words"] for row in rows)
+    return Change(run["kind"], bool(run["page"]), run["count"], tuple(row["words"] for row in rows))

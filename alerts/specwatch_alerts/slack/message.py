@@ -22,10 +22,11 @@ from specwatch_alerts.slack.block_limits import (
 from specwatch_alerts.slack.dashboard_link import dashboard_address
 from specwatch_alerts.slack.evidence import Evidence
 from specwatch_alerts.slack.evidence_text import evidence_blocks
+from specwatch_alerts.slack.firing_list import firing_list
 from specwatch_alerts.slack.group_view import GroupView
 from specwatch_alerts.slack.mrkdwn import code, cut, escape, link, moment, span
+from specwatch_alerts.slack.severity_sign import severity_sign
 
-_SIGNS: Final = {2: ":red_circle:", 1: ":large_yellow_circle:", 0: ":large_blue_circle:"}
 _RESOLVED: Final = ":large_green_circle:"
 _MOST_PODS: Final = 3
 _MOST_CHANGES: Final = 6
@@ -33,6 +34,7 @@ _MOST_CHANGES: Final = 6
 ACKNOWLEDGE: Final = "specwatch_acknowledge"
 SILENCE: Final = "specwatch_silence"
 RETURN: Final = "specwatch_fallback_return"
+LEAVE: Final = "specwatch_fallback_leave"
 UNLATCH: Final = "specwatch_fallback_unlatch"
 
 
@@ -70,7 +72,8 @@ def compose(
     text = cut(f"{escape(title)}. {impact}", TEXT)
     if lean >= 2:
         return Message(text, ())
-    blocks = [header(f"{_sign(view)} {title}"), section(impact, 600)]
+    several = view.firing and view.names > 1
+    blocks = [header(f"{_sign(view)} {title}"), firing_list(view) if several else section(impact, 600)]
     if lean == 0:
         blocks += _details(view, evidence)
     detail_count = len(blocks)
@@ -84,18 +87,14 @@ def compose(
 def _title(view: GroupView) -> str:
     """State, alert, model and namespace; they must show on a locked phone."""
     state = "resolved" if not view.firing else view.severity or "firing"
-    names = view.names
-    name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more" if names else "alerts"
+    name = view.alerts[0].name if view.alerts else "alerts"
+    more = f" and {view.names - 1} more" if view.names > 1 else ""
     where = " · ".join(part for part in (view.label("model"), view.label("namespace")) if part)
-    return f"{state.upper()} {name.removeprefix('Specwatch')}" + (f" · {where}" if where else "")
+    return f"{state.upper()} {name}{more}" + (f" · {where}" if where else "")
 
 
 def _sign(view: GroupView) -> str:
-    if not view.firing:
-        return _RESOLVED
-    return _SIGNS[
-        2 if view.severity in {"page", "critical"} else 1 if view.severity in {"ticket", "warning"} else 0
-    ]
+    return severity_sign(view.alerts[0].labels if view.alerts else {}) if view.firing else _RESOLVED
 
 
 def _impact(view: GroupView) -> str:
@@ -110,17 +109,18 @@ def _impact(view: GroupView) -> str:
 def _details(view: GroupView, evidence: Evidence) -> list[Block]:
     blocks = []
     described = view.annotation("description")
-    if described and view.annotation("impact"):
-        blocks.append(section(escape(described), 1200))
+    if described and (view.annotation("impact") or view.names > 1):
+        whose = f"*{escape(view.alerts[0].name)}:* " if view.names > 1 else ""
+        blocks.append(section(f"{whose}{escape(described)}", 1200))
     cause = view.annotation("cause")
     changes = [*([cause] if cause else []), *evidence.changes][:_MOST_CHANGES]
     if changes:
         blocks.append(section("\n".join(["*What changed*", *(f"• {escape(line)}" for line in changes)]), 1500))
     blocks += evidence_blocks(evidence)
     if view.pods and not evidence.pods:
-        more = len(view.pods) - _MOST_PODS
+        more = view.pod_count - min(len(view.pods), _MOST_PODS)
         told = ", ".join(code(cut(pod, 80)) for pod in view.pods[:_MOST_PODS])
-        blocks.append(section(f"*Pods* {told}" + (f" and {more} more" if more > 0 else ""), 600))
+        blocks.append(section(f"*Pods* {told}" + (f" and {more:,} more" if more > 0 else ""), 600))
     return blocks
 
 
@@ -160,12 +160,16 @@ def _acting(view: GroupView, offered: frozenset[str]) -> list[Block]:
     if SILENCE in offered:
         what = "This group's alerts notify nobody for an hour, here and everywhere else."
         buttons.append(asking_button("Silence 1 h", SILENCE, view.group, "Silence for an hour?", what))
+    if LEAVE in offered and view.label("component") == "draft":
+        what = "All traffic goes one level down, step by step, whether it pays or not. Probes bring it home."
+        title = "Leave the drafter?"
+        buttons.append(asking_button("Start the fallback", LEAVE, view.group, title, what, danger=True))
     if RETURN in offered and view.label("component") == "fallback":
         what = "All traffic goes back to the drafter, step by step, without waiting for probes."
         buttons.append(
             asking_button("End the fallback", RETURN, view.group, "Bring the traffic home?", what, danger=True)
         )
-    if UNLATCH in offered and "SpecwatchFallbackLatched" in view.names:
+    if UNLATCH in offered and any(one.name == "FallbackLatched" for one in view.alerts):
         what = "The controller may switch again. You have looked at why it switched so often."
         buttons.append(asking_button("Unlatch", UNLATCH, view.group, "Allow switching again?", what, danger=True))
     return buttons

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from specwatch_alerts.slack import job_reading
 from specwatch_alerts.slack.database import Database
 from specwatch_alerts.slack.group_view import GroupView
-from specwatch_alerts.slack.thread_note import NOTE
+from specwatch_alerts.slack.job import NOTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Final
 from specwatch_alerts.slack import silence
 from specwatch_alerts.slack.call_error import CallError
 from specwatch_alerts.slack.group_view import GroupView
-from specwatch_alerts.slack.message import ACKNOWLEDGE, RETURN, SILENCE, UNLATCH, silence_matchers
+from specwatch_alerts.slack.message import ACKNOWLEDGE, LEAVE, RETURN, SILENCE, UNLATCH, silence_matchers
 from specwatch_alerts.slack.mrkdwn import escape, moment
 from specwatch_alerts.slack.order import Order, OrderBook
 from specwatch_alerts.slack.slack_api import SlackApi
@@ -25,7 +25,11 @@ LOG = logging.getLogger("specwatch.slack")
 EXPIRES_S: Final = 600.0
 """Age from which an order is not carried out: it was meant for another situation."""
 
-_COMMANDS: Final = {RETURN: operator_command.Order.RETURN, UNLATCH: operator_command.Order.UNLATCH}
+_COMMANDS: Final = {
+    LEAVE: operator_command.Order.LEAVE,
+    RETURN: operator_command.Order.RETURN,
+    UNLATCH: operator_command.Order.UNLATCH,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class DeskSettings:
         if self.operators and self.alertmanager:
             found.add(SILENCE)
         if self.operators and self.fallback_commands:
-            found |= {RETURN, UNLATCH}
+            found |= set(_COMMANDS)
         return frozenset(found)
 
 

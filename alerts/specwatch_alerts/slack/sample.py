@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from specwatch_alerts.slack.evidence import Evidence, Pair, Payoff
@@ -30,7 +29,8 @@ def sample_group(now: float, *, resolved: bool = False) -> GroupView:
     """A page about two pods, a quarter of an hour old."""
     began = now - 900.0
     ended = now if resolved else None
-    alert = AlertView(Status.RESOLVED if resolved else Status.FIRING, began, ended, _LABELS, _ANNOTATIONS)
+    status = Status.RESOLVED if resolved else Status.FIRING
+    alert = AlertView(status, began, ended, _LABELS, _ANNOTATIONS, count=2)
     return GroupView(
         group="0" * 32,
         receiver="sample",
@@ -43,8 +43,9 @@ def sample_group(now: float, *, resolved: bool = False) -> GroupView:
         began=began,
         ended=ended,
         pages=True,
-        alerts=(alert, replace(alert)),
+        alerts=(alert,),
         pods=("vllm-0", "vllm-1"),
+        pod_count=2,
     )
 
 

@@ -7,12 +7,11 @@ from typing import Final
 
 from specwatch_alerts.slack.block_limits import TEXT
 from specwatch_alerts.slack.group_view import GroupView
-from specwatch_alerts.slack.job import Change
+from specwatch_alerts.slack.job import NOTE, Change
 from specwatch_alerts.slack.mrkdwn import cut, escape, span
 
 _SIGNS: Final = {"firing": ":small_red_triangle: Firing", "resolved": ":white_check_mark: Resolved"}
 _SHOWN: Final = 5
-NOTE: Final = "note"
 
 
 def note_text(view: GroupView, changes: Sequence[Change]) -> str:
@@ -21,6 +20,8 @@ def note_text(view: GroupView, changes: Sequence[Change]) -> str:
     for change in changes:
         if change.kind == NOTE:
             lines += change.words
+        elif not change.words:
+            lines.append(f"{_SIGNS[change.kind]}: {change.count:,} times before what follows")
         else:
             told = ", ".join(escape(words) for words in change.words[:_SHOWN])
             more = change.count - min(len(change.words), _SHOWN)

@@ -111,7 +111,7 @@ class Controller:
         if position is not None:
             memory = self._found(memory, position)
         self._observe(memory)
-        memory = self._desk.obey(self._resumed(memory, position), position)
+        memory = self._desk.obey(self._resumed(memory, position), position, self._seen)
         settled = memory.transition is not None or position is None or position.settled
         inputs = inputs_of(self._seen, memory.policy, now, self._rules.policy, settled=settled)
         self._book.show(inputs=inputs, position=position)

@@ -19,6 +19,7 @@ class Order(StrEnum):
 
     UNLATCH = "unlatch"
     RETURN = "return"
+    LEAVE = "leave"
 
 
 @dataclass(frozen=True, slots=True)

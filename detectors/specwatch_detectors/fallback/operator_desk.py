@@ -10,10 +10,12 @@ from specwatch_detectors.fallback.controller_book import ControllerBook, plan_of
 from specwatch_detectors.fallback.controller_memory import Memory
 from specwatch_detectors.fallback.controller_rules import Rules
 from specwatch_detectors.fallback.decision import Act, Decision
+from specwatch_detectors.fallback.fallback_state import FallbackState
 from specwatch_detectors.fallback.inputs_json import decision_as_json
 from specwatch_detectors.fallback.intent import Movement
+from specwatch_detectors.fallback.observation import Observation, inputs_of
 from specwatch_detectors.fallback.operator_command import EXPIRES_S, Command, Order, given
-from specwatch_detectors.fallback.transition import Cause, Transition, same_shares
+from specwatch_detectors.fallback.transition import Cause, same_shares
 
 
 class OperatorDesk:
@@ -30,7 +32,7 @@ class OperatorDesk:
         self._lever = lever
         self._book = book
 
-    def obey(self, memory: Memory, position: Position | None) -> Memory:
+    def obey(self, memory: Memory, position: Position | None, seen: Observation | None) -> Memory:
         """Obey a command that was not obeyed yet; what is remembered then."""
         command = self._command()
         if command is None or command.identity == memory.command:
@@ -40,29 +42,52 @@ class OperatorDesk:
             return self._answer(kept, command, f"not obeyed: it is {self._book.now - command.at:.0f} s old")
         if command.order is Order.UNLATCH:
             return self._answer(_unlatched(kept), command, "switching is allowed again")
+        if command.order is Order.LEAVE:
+            return self._leave(kept, command, position, seen)
         return self._return(kept, command, position)
 
     def _return(self, memory: Memory, command: Command, position: Position | None) -> Memory:
-        home, obstacle = self._rules.policy.home, self._book.obstacle(replace(memory, held_until=0.0), position)[1]
+        home, now = self._rules.policy.home, self._book.now
+        if position is not None and same_shares(position.shares, {home: 1.0}):
+            there = self._obstacle(memory, position) or f"all traffic is on {home.words}"
+            return self._answer(memory, command, f"not obeyed: {there}")
+        then = intent.found_elsewhere(memory.policy, home, now, self._rules.policy)
+        return self._move(memory, command, position, replace(then, flips=(*memory.policy.flips, now)))
+
+    def _leave(
+        self, memory: Memory, command: Command, position: Position | None, seen: Observation | None
+    ) -> Memory:
+        """One level down, whatever it gives; but not blind, not in motion, and not more often than a day allows."""
+        state, settings, now = memory.policy, self._rules.policy, self._book.now
+        settled = position is not None and position.settled
+        then = policy.sent_down(state, now, settings)
+        if then is None:
+            return self._answer(memory, command, f"not obeyed: there is no level behind {state.level.words}")
+        inputs = inputs_of(seen, state, now, settings, settled=settled)
+        obstacle = self._obstacle(memory, position) or policy.danger(state, inputs, settings)
+        if obstacle:
+            return self._answer(memory, command, f"not obeyed: {obstacle}")
+        return self._move(memory, command, position, then)
+
+    def _obstacle(self, memory: Memory, position: Position | None) -> str:
         if memory.transition is not None:
-            return self._answer(memory, command, "not obeyed: a movement is under way")
-        if obstacle or position is None or same_shares(position.shares, {home: 1.0}):
-            return self._answer(memory, command, f"not obeyed: {obstacle or f'all traffic is on {home.words}'}")
-        decision = Decision(Act.SWITCH, home, f"{command.by} asked for it")
+            return "a movement is under way"
+        return self._book.obstacle(replace(memory, held_until=0.0), position)[1]
+
+    def _move(self, memory: Memory, command: Command, position: Position | None, then: FallbackState) -> Memory:
+        """Begin to bring all of the traffic to the level of a memory, if nothing is in the way."""
+        obstacle = self._obstacle(memory, position)
+        if obstacle or position is None:
+            return self._answer(memory, command, f"not obeyed: {obstacle}")
+        decision = Decision(Act.SWITCH, then.level, f"{command.by} asked for it")
+        wanted = Movement(Cause.OPERATOR, then.level, 1.0)
         try:
-            transition = self._homewards(memory, decision, position)
+            transition = intent.begun(wanted, decision, self._lever, position, self._book.now, then, memory.policy)
         except ActuatorError as error:
             return self._answer(memory, command, f"not obeyed: the lever refuses: {error}")
         kept = replace(memory, transition=transition, advised="", decided=self._book.now)
         more = {**plan_of(transition), "command": command.order.value, "decision": decision_as_json(decision)}
         return self._book.write("intent", kept, decision.reason, **more)
-
-    def _homewards(self, memory: Memory, decision: Decision, position: Position) -> Transition:
-        now, home = self._book.now, decision.level
-        then = intent.found_elsewhere(memory.policy, home, now, self._rules.policy)
-        then = replace(then, flips=(*memory.policy.flips, now))
-        wanted = Movement(Cause.OPERATOR, home, 1.0)
-        return intent.begun(wanted, decision, self._lever, position, now, then, memory.policy)
 
     def _command(self) -> Command | None:
         if self._rules.control is None:

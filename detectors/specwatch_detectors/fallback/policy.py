@@ -37,6 +37,26 @@ def unlatch(state: FallbackState) -> FallbackState:
     return replace(state, latched=False, flips=())
 
 
+def danger(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> str:
+    """Why not even a person's order sends traffic to the next level now, or empty.
+
+    Latched, pods in motion, old data, too many switches. Whether it pays, and how long it has stayed, a person may
+    know better.
+    """
+    veto = _veto(state, inputs, settings)
+    if veto is not None and veto[0] not in {Veto.UNKNOWN, Veto.LOW_VOLUME}:
+        return veto[1]
+    made = sum(inputs.now - at < DAY_S for at in state.flips)
+    return f"{made} switches were made in a day" if made >= settings.flips_per_day else ""
+
+
+def sent_down(state: FallbackState, now: float, settings: FallbackSettings) -> FallbackState | None:
+    """The memory on the next level behind, entered by order, or None if there is none; probes lead home from it."""
+    behind = [level for level in settings.levels if level.depth > state.level.depth]
+    level = min(behind, key=lambda one: one.depth, default=None)
+    return None if level is None else _entered(state, settings, level, now, flip=True)
+
+
 def decide(state: FallbackState, inputs: FallbackInputs, settings: FallbackSettings) -> Outcome:
     """One round.
 

@@ -23,7 +23,7 @@ from alerts.slack.slack_server import CHANNEL, SlackServer
 from engine.engine_process import free_port
 from specwatch_alerts.slack.database import Database
 from specwatch_alerts.slack.interactivity import PATH, Interactivity
-from specwatch_alerts.slack.message import ACKNOWLEDGE, RETURN, SILENCE, UNLATCH
+from specwatch_alerts.slack.message import ACKNOWLEDGE, LEAVE, RETURN, SILENCE, UNLATCH
 from specwatch_alerts.slack.order import OrderBook
 from specwatch_alerts.slack.order_desk import DeskSettings, OrderDesk
 from specwatch_alerts.slack.secret_file import SecretFile
@@ -160,7 +160,7 @@ def test_a_silence_that_fails_is_said(buttons: Buttons) -> None:
     assert "it failed: Alertmanager cannot be reached" in buttons.thread()[0]
 
 
-@pytest.mark.parametrize("action", [SILENCE, RETURN, UNLATCH])
+@pytest.mark.parametrize("action", [SILENCE, LEAVE, RETURN, UNLATCH])
 def test_who_is_not_on_the_list_may_not(buttons: Buttons, action: str) -> None:
     assert buttons.press(action, "U0NOBODY") == 200
     buttons.work()
@@ -172,7 +172,9 @@ def test_who_is_not_on_the_list_may_not(buttons: Buttons, action: str) -> None:
     assert buttons.outcomes == [(action, "refused")]
 
 
-@pytest.mark.parametrize(("action", "command"), [(RETURN, Command.RETURN), (UNLATCH, Command.UNLATCH)])
+@pytest.mark.parametrize(
+    ("action", "command"), [(LEAVE, Command.LEAVE), (RETURN, Command.RETURN), (UNLATCH, Command.UNLATCH)]
+)
 def test_an_operator_commands_the_fallback_through_its_file(
     buttons: Buttons, action: str, command: Command
 ) -> None:

@@ -16,11 +16,11 @@ from specwatch_alerts.slack.block_view import render_blocks
 from specwatch_alerts.slack.dashboard_link import dashboard_address
 from specwatch_alerts.slack.evidence import Evidence, Pair, Payoff
 from specwatch_alerts.slack.group_view import AlertView, GroupView
-from specwatch_alerts.slack.message import ACKNOWLEDGE, RETURN, SILENCE, UNLATCH, compose, silence_address
+from specwatch_alerts.slack.message import ACKNOWLEDGE, LEAVE, RETURN, SILENCE, UNLATCH, compose, silence_address
 from specwatch_alerts.slack.sample import sample_evidence, sample_group
 
 NOW = 1_700_000_000.0
-OFFERED = frozenset({ACKNOWLEDGE, SILENCE, RETURN, UNLATCH})
+OFFERED = frozenset({ACKNOWLEDGE, SILENCE, LEAVE, RETURN, UNLATCH})
 NASTY = "<!channel> & `code` *bold* \n" + "é" * 4000
 
 
@@ -87,7 +87,8 @@ def test_what_is_over_is_marked_and_offers_nothing_to_stop() -> None:
 @pytest.mark.parametrize(
     ("labels", "offered", "expected"),
     [
-        ({}, OFFERED, ["Acknowledge", "Silence 1 h"]),
+        ({}, OFFERED, ["Acknowledge", "Silence 1 h", "Start the fallback"]),
+        ({"component": "latency"}, OFFERED, ["Acknowledge", "Silence 1 h"]),
         ({}, frozenset({ACKNOWLEDGE}), ["Silence", "Acknowledge"]),
         ({"component": "fallback"}, OFFERED, ["Acknowledge", "Silence 1 h", "End the fallback"]),
         (
@@ -169,11 +170,18 @@ NAMES = (
 LABELS = st.dictionaries(st.sampled_from(NAMES), WORDS, max_size=9)
 
 
-@given(LABELS, LABELS, EVIDENCE, st.booleans(), st.integers(0, 2), WORDS)
+@given(LABELS, LABELS, EVIDENCE, st.booleans(), st.integers(0, 2), WORDS, st.integers(0, 20))
 def test_whatever_an_alert_says_slack_takes_it(
-    labels: dict[str, str], annotations: dict[str, str], evidence: Evidence, resolved: bool, lean: int, user: str
+    labels: dict[str, str],
+    annotations: dict[str, str],
+    evidence: Evidence,
+    resolved: bool,
+    lean: int,
+    user: str,
+    names: int,
 ) -> None:
     view = relabelled(sample_group(NOW, resolved=resolved), annotations, **labels)
+    view = replace(view, alerts=view.alerts * names, names=3 * names)
     view = replace(view, pods=tuple(labels.values()), acknowledged=user, silenced_until=NOW + 60.0)
     message = compose(view, evidence, NOW, offered=OFFERED, lean=lean)
     assert refusal({"text": message.text, "blocks": list(message.blocks)}) == ""

@@ -26,7 +26,8 @@ from specwatch_exporters.proxy.run import RequestSidecar
 
 
 def outcomes(running: RequestSidecar) -> list[str]:
-    return [dict(labels)["outcome"] for labels in values(running, "specwatch_request_finished_total")]
+    counted = values(running, "specwatch_request_finished_total")
+    return [dict(labels)["outcome"] for labels, count in counted.items() if count]
 
 
 def answers(status: int, body: bytes, *headers: str) -> Script:
