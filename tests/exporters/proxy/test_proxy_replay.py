@@ -224,5 +224,6 @@ def test_pages_of_the_admin_port_hold_no_secret() -> None:
             assert "tell me" not in text
         with urllib.request.urlopen(admin + "/status.json") as response:
             status = json.loads(response.read())
-        assert status["classes"]["a-b-c"]["outcomes"] == {"success": 1}
+        outcomes = status["classes"]["a-b-c"]["outcomes"]
+        assert {name: count for name, count in outcomes.items() if count} == {"success": 1}
         assert status["classes"]["a-b-c"]["mean_acceptance_length"] > 1
