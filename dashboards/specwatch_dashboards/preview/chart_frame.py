@@ -12,7 +12,7 @@ from specwatch_dashboards.preview.scale import Scale, time_marks
 from specwatch_dashboards.preview.time_span import Span
 
 TOP: Final = 14.0
-BOTTOM: Final = 20.0
+BOTTOM: Final = 24.0
 RIGHT: Final = 10.0
 _LETTER_PX: Final = 9.0
 
