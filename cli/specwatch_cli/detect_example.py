@@ -9,7 +9,7 @@ import typer
 
 from specwatch_cli.detect_values import duration, whole_file
 from specwatch_cli.errors import UserError
-from specwatch_detectors.example_history import Example, Kind
+from specwatch_detectors.example_history import MADE_UP, Example, Kind
 from specwatch_detectors.history import clock
 
 
@@ -36,9 +36,20 @@ def example_command(
     hours, step = duration("--length", length) / 3600.0, duration("--interval", interval)
     if not 1.0 <= step <= 3600.0 or not 3.0 * step <= hours * 3600.0 <= 60 * 86_400.0:
         raise UserError("--interval must be 1s to 1h, and --length from three intervals to 1440h", exit_code=2)
+    _check_place(file)
     example = Example(kind, hours, step, change_hour=hours * 2.0 / 3.0, seed=seed)
     with whole_file(file) as out:
         for line in example.lines():
             out.write(line + "\n")
     change = "nothing happens in it" if kind is Kind.QUIET else f"the change comes at {clock(example.change_at)}"
     typer.echo(f"wrote {file}: {hours:g} hours of synthetic traffic; {change}")
+
+
+def _check_place(file: Path) -> None:
+    """An example may be written anew; a file of anybody's own is not lost to one."""
+    if not file.is_file():
+        return
+    with file.open("rb") as there:
+        ours = there.read(len(MADE_UP)) == MADE_UP.encode()
+    if not ours:
+        raise UserError(f"{file}: is there already and is no example; name another file", exit_code=2)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +14,11 @@ import typer
 from specwatch_cli.detect_replay_view import as_json, as_text
 from specwatch_cli.detect_values import duration, moment, part
 from specwatch_cli.errors import UserError
-from specwatch_detectors.history import History, HistoryError
+from specwatch_detectors.history import History, HistoryError, clock
 from specwatch_detectors.history_file import read_history
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.profile import Profile, ProfileError, load_profile
+from specwatch_detectors.profile_use import ProfileUse
 from specwatch_detectors.replaying import Replayed, replay
 from specwatch_detectors.threshold import Budget
 
@@ -62,12 +65,17 @@ def replay_command(
     """
     if not 0.0 < pages <= 1e6:
         raise UserError(f"--pages must be positive, got {pages:g}", exit_code=2)
+    if picture is not None and picture.suffix.lower() != ".png":
+        raise UserError(f"--picture {picture}: the picture is a PNG; name it so", exit_code=2)
     changed = moment("--change-at", change_at)
     history = _history(file, interval)
     history = part(history, model, moment("--from", start), moment("--to", end))
+    _check_change(changed, history)
     if picture is not None and len(history.models) > 1:
         raise UserError(f"--picture draws one model; add --model: {', '.join(history.models)}", exit_code=2)
     known = _profile(profile)
+    if known is not None:
+        history = replace(history, notes=(*history.notes, *_remarks(known, history)))
     settings = MonitorSettings(budget=Budget(pages, history.interval_s))
     found = [
         replay(own, settings, None if known is None else known.calibrations(name))
@@ -90,6 +98,23 @@ def _history(file: Path, interval: str | None) -> History:
         return read_history(file, None if interval is None else duration("--interval", interval))
     except HistoryError as error:
         raise UserError(str(error), exit_code=2) from error
+
+
+def _check_change(changed: float | None, history: History) -> None:
+    """A change that the history does not show cannot be found, and alarms before it are not false for that."""
+    first = min(own.intervals[0].at - history.interval_s for own in history.models.values())
+    last = max(own.intervals[-1].at for own in history.models.values())
+    if changed is not None and not first <= changed <= last:
+        raise UserError(f"--change-at: the history is of {clock(first)} to {clock(last)}", exit_code=2)
+
+
+def _remarks(profile: Profile, history: History) -> Iterator[str]:
+    """What to know of a profile that is not made for this history."""
+    use = ProfileUse(profile)
+    yield from filter(None, map(use.remark, history.models))
+    if profile.interval_s != history.interval_s:
+        own = f"{history.interval_s:g} s"
+        yield f"the profile was made with intervals of {profile.interval_s:g} s, these are {own} long"
 
 
 def _profile(path: Path | None) -> Profile | None:

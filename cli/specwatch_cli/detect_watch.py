@@ -82,6 +82,7 @@ def watch_command(
         raise UserError(f"--format is table or json, --log-level {', '.join(_LEVELS)}", exit_code=2)
     level = "ERROR" if once and log_level == "info" else log_level.upper()
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    logging.getLogger("specwatch.drift").setLevel("WARNING" if once else level)  # what is not used, and why
     settings, watcher = _watcher(locals())
     if once:
         _once(watcher, output)
@@ -132,7 +133,7 @@ def _run(watcher: Watcher, listen: str, settings: WatchSettings) -> None:
     from specwatch_detectors.watch.watch_site import watch_site  # noqa: PLC0415 - not for --once
     from specwatch_exporters.sidecar.server import serve_site  # noqa: PLC0415 - likewise
 
-    block_signals()  # before any thread starts: they inherit the mask
+    block_signals(accepting=True)  # before any thread starts: they inherit the mask
     try:
         server = serve_site(setting_values.listen(listen), watch_site(watcher))
     except OSError as error:
@@ -145,7 +146,7 @@ def _run(watcher: Watcher, listen: str, settings: WatchSettings) -> None:
     stop = threading.Event()
     thread = threading.Thread(target=watcher.run, args=(stop, settings.grid), name="specwatch-watch", daemon=True)
     thread.start()
-    wait_for_stop(accept=watcher.accept)
+    wait_for_stop(watcher.accept)
     stop.set()
     thread.join()
     server.close()

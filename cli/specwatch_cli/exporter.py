@@ -63,7 +63,7 @@ def run_command(
     from specwatch_detectors.sidecar_assembly import sidecar_watch  # noqa: PLC0415 - not needed for --help
     from specwatch_exporters.sidecar.run import Sidecar  # noqa: PLC0415 - starts nothing until it is needed
 
-    block_signals()  # before any thread starts: they inherit the mask
+    block_signals(accepting=True)  # before any thread starts: they inherit the mask
     try:
         watch = sidecar_watch(settings)
     except ValueError as error:
@@ -78,10 +78,14 @@ def run_command(
     logging.getLogger("specwatch").info(
         "scraping %s every %gs, serving on port %d", settings.engine.display, settings.interval_s, sidecar.port
     )
-    wait_for_stop(accept=None if watch is None else watch.accept)
+    wait_for_stop(_nothing_to_accept if watch is None else watch.accept)
     sidecar.stop()
     if watch is not None:
         watch.close()
+
+
+def _nothing_to_accept() -> None:
+    logging.getLogger("specwatch").warning("SIGUSR1: no detectors run here, there is no baseline to learn again")
 
 
 def _text(value: str | bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 
 from specwatch_cli.errors import UserError
 from specwatch_cli.flags import flag
+from specwatch_cli.signals import block_signals, on_another_stop, wait_for_stop
 from specwatch_exporters.proxy.options import BY_FLAG
 from specwatch_exporters.sidecar.settings import SettingsError
 
@@ -69,8 +69,7 @@ def run_command(
     from specwatch_exporters.proxy.run import RequestSidecar  # noqa: PLC0415 - likewise
 
     disable_created_metrics()  # they double the counters and say nothing that a reset does not
-    stops = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    block_signals(accepting=False)  # before any thread starts: they inherit the mask
     try:
         sidecar = RequestSidecar(settings)
         sidecar.start()
@@ -84,8 +83,6 @@ def run_command(
         settings.display,
         sidecar.admin_port,
     )
-    signal.sigwait(stops)
-    for stop in stops:
-        signal.signal(stop, lambda _number, _frame: sidecar.hurry())
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)  # in this thread only, which waits below
+    wait_for_stop()
+    on_another_stop(sidecar.hurry)
     sidecar.stop()

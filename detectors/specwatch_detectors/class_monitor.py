@@ -69,6 +69,14 @@ class ClassMonitor:
         known = sum(self._drafts.get(name, 0.0) for name in self._joined)
         return min(1.0, known / self._total) if self._total > 0.0 else 0.0
 
+    @property
+    def as_before(self) -> float:
+        """Share of the last drafts in classes that judge and find nothing, 0 to 1; 0 while any drift lasts."""
+        if self.drifted or self._total <= 0.0 or any(monitor.drifted for monitor in self.monitors.values()):
+            return 0.0
+        found = sum(self._drafts.get(name, 0.0) for name in self._joined if not self.monitors[name].testing_deploy)
+        return min(1.0, found / self._total)
+
     def readings(self, now: float) -> dict[str, Reading]:
         """The classes' readings at a time without a new interval."""
         return {name: monitor.reading(now) for name, monitor in sorted(self.monitors.items())}

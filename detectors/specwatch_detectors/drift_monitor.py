@@ -18,14 +18,13 @@ from specwatch_detectors.kept_monitor import KeptMonitor
 from specwatch_detectors.lasting_drift import LastingDrift
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change, DriftState, Reading
+from specwatch_detectors.stream_learning import StreamLearning
 from specwatch_detectors.stream_reading import Knowledge, Lengths, comparison, judgement, lengths
 from specwatch_detectors.stream_spread import StreamSpread
 from specwatch_detectors.window import NOTHING, Window
 
 RELEARN: Final = frozenset({Change.DEPLOY, Change.VERSION, Change.METHOD})
-_GROWTH: Final = 1.25
 _RECENT_FADE: Final = 0.9
-_REFIT_EVERY: Final = 180
 _WHAT: Final = {"hard": "the first draft token is hardly ever accepted"}
 
 
@@ -60,12 +59,9 @@ class DriftMonitor(KeptMonitor):
         self.calibrated = baseline is not None and design is not None
         self.alarms = 0
         self._spread = StreamSpread(settings, design)
-        self._learning = Baseline() if baseline is None else baseline
-        self.bank = self._new_bank(self._learning)
-        self._frozen = self.bank.complete
-        self._young = 0.0
-        """Trials of positions that were not judged yet, at the last look whether they are known well enough."""
-        self._next: Baseline | None = None
+        self._learning = StreamLearning(Baseline() if baseline is None else baseline)
+        self.bank = self._new_bank(self._learning.baseline)
+        self._learning.frozen = self.bank.complete
         self._deploy: DeployTest | None = None
         self._deploy_change = Change.DEPLOY
         self._drift: LastingDrift | None = None
@@ -118,9 +114,7 @@ class DriftMonitor(KeptMonitor):
         began = now if before is None else before
         if self._drift is not None:
             if self._drift.update(observation, began, self._fall, self._recent):
-                self._drift = None
-                self.bank.reset()
-                self._fall.end()
+                self.recovered(observation)
             return self.reading(now)
         self._spread.update(observation)
         score = self.bank.update(observation)
@@ -146,18 +140,19 @@ class DriftMonitor(KeptMonitor):
         if change in {Change.METHOD, Change.DEPTH} or not self.bank.members:
             self._start_anew()
             return
-        part = change is Change.RESTART and self._next is not None and self._deploy is not None
+        part = change is Change.RESTART and self._learning.next is not None and self._deploy is not None
         renewed = part or change in RELEARN
         if self._drift is not None:
             self._drift.changed(change, self._just_before())
-            self._next = Baseline() if renewed else self._next
         else:
             self._deploy_change = self._deploy_change if part else change
             self.bank.reset()
             self._fall.end()
             self._deploy = self.bank.deploy_test()
-            self._next = Baseline() if renewed else None
-        if self._next is not None:
+            self._learning.next = None
+        if renewed:
+            self._learning.renew()
+        if self._learning.next is not None:
             self._spread.renew(self.bank.design)
 
     def _just_before(self) -> DriftBank:
@@ -171,15 +166,26 @@ class DriftMonitor(KeptMonitor):
         if self._drift is not None:
             self._drift.rebase(now)
 
+    def recovered(self, observation: Window) -> None:
+        """The drift is over, by the evidence here or by that of others: test again, against the same baseline.
+
+        Args:
+            observation: the last interval; what came before it would still show the drop.
+        """
+        self._recent = observation if observation.drafts > 0.0 else self._recent
+        self._drift = None
+        self.bank.reset()
+        self._fall.end()
+
     def accept(self) -> None:
         """Somebody says that the present acceptance is the new normal: forget the baseline and learn again."""
         self._start_anew()
 
     def _start_anew(self) -> None:
-        self._learning, self._frozen, self.calibrated = Baseline(), False, False
+        self._learning, self.calibrated = StreamLearning(Baseline()), False
         self._spread = StreamSpread(self._settings)
-        self.bank = self._new_bank(self._learning)
-        self._next = self._deploy = self._drift = None
+        self.bank = self._new_bank(self._learning.baseline)
+        self._deploy = self._drift = None
         self._fall.end()
 
     def _alarm(self, what: str) -> None:
@@ -187,7 +193,8 @@ class DriftMonitor(KeptMonitor):
         self._fall.settle(self.bank.baseline, self._depth)
         self._recent = self._fall.counts  # from the onset on; what came before would make the drop look small
         self._drift = LastingDrift(self.bank, self._settings.clear_threshold, what)
-        self._next = None if self._next is None else Baseline()  # what it has learned may be drift already
+        if self._learning.next is not None:
+            self._learning.renew()
 
     def _test_deploy(self, observation: Window) -> None:
         """Only "worse" is news: the bank has judged beside the test, from the change on, and goes on."""
@@ -199,7 +206,7 @@ class DriftMonitor(KeptMonitor):
             return
         change, self._deploy = self._deploy_change, None
         if test.verdict is Verdict.WORSE:
-            self._next = None
+            self._learning.next = None
             self._alarm(f"acceptance is worse since {change.words}")
 
     # Learning.
@@ -207,50 +214,23 @@ class DriftMonitor(KeptMonitor):
     def _learn(self, observation: Window, score: float) -> None:
         if self._drift is not None or score >= self._settings.learn_below:
             return
-        if self._next is not None:
-            self._learn_next(observation)
-            return
-        if self._deploy is not None:  # what runs now is not known to be good
-            return
-        young = len(observation.accepted) > self.bank.judged > 0
-        if not self._frozen or young:
-            self._learning = self._learning.learned(observation)
-        if self._due():
-            self._refit()
-
-    def _due(self) -> bool:
-        """Whether more is known by now: of the spread, of positions that are not judged yet, of the baseline."""
-        if not self._frozen:
-            return self._learning.counts.drafts >= _GROWTH * max(1.0, self.bank.baseline.counts.drafts)
-        tried = sum(self._learning.counts.trials[self.bank.judged :]) if self.bank.judged else 0.0
-        if tried > 0.0 and tried >= _GROWTH * self._young:
-            self._young = tried
-            return True
-        return self._spread.intervals % _REFIT_EVERY == 0
+        learning = self._learning
+        if learning.next is not None:
+            learning.next = learning.next.learned(observation)
+            ripe = None if self._deploy is not None else learning.ripen(self.bank, self._new_bank)
+            if ripe is not None:
+                self.bank, self.calibrated = ripe, False
+        elif self._deploy is None:  # what runs in a test of a deploy is not known to be good
+            learning.take(observation, self.bank)
+            if learning.due(self.bank, self._spread.intervals):
+                self._refit()
 
     def _refit(self) -> None:
         """Judge by what is known by now; where the spread turns out wider, the baseline learns on."""
         before = self.bank.judged
-        self.bank = self._new_bank(self._learning, self.bank.state(), judged=before)
-        self._frozen = self.bank.complete
+        self.bank = self._new_bank(self._learning.baseline, self.bank.state(), judged=before)
+        self._learning.frozen = self.bank.complete
         self.calibrated = self.calibrated and self.bank.judged <= before
-
-    def _learn_next(self, observation: Window) -> None:
-        """The baseline of the new version ripens beside the old one, which judges until then.
-
-        Positions that the new one does not know well yet are judged by the old one for now.
-        """
-        if self._next is None:
-            return
-        self._next = self._next.learned(observation)
-        if self._deploy is None and self._next.counts.drafts >= self.bank.baseline.counts.drafts / 4.0:
-            ripe = self._new_bank(self._next)
-            if ripe.complete:
-                old = self.bank.judged > ripe.judged
-                self._learning = ripe.baseline.followed_by(self.bank.baseline) if old else self._next
-                self.bank = self._new_bank(self._learning, judged=self.bank.judged) if old else ripe
-                self._next, self._young = None, 0.0
-                self._frozen, self.calibrated = self.bank.complete, False
 
     def _new_bank(
         self,
@@ -307,8 +287,8 @@ class DriftMonitor(KeptMonitor):
             self.bank.score,
             "" if self._drift is None else f"{self._drift.reason}: {comparison(found)}",
             testing,
-            self._learning.counts.drafts,
+            self._learning.baseline.counts.drafts,
             1.0 - max(member.ratio for member in members) if members else None,
-            self._frozen,
+            self._learning.frozen,
             self.bank.judged,
         )

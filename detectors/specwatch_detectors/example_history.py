@@ -32,6 +32,9 @@ _MAX_DRAFTS: Final = 1500
 _EXACT_BELOW: Final = 9.0
 _HEADER: Final = "time,model,class,target,draft,method,k,drafts,accepted_1,accepted_2,accepted_3"
 
+MADE_UP: Final = "# Synthetic traffic, no measurement:"
+"""How such a file begins."""
+
 
 class Kind(StrEnum):
     """What happens in an example."""
@@ -67,7 +70,7 @@ class Example:
 
     def lines(self) -> Iterator[str]:
         """The lines of its CSV file, with what it is in the first."""
-        yield f"# Synthetic traffic, no measurement: specwatch detect example, kind {self.kind}, seed {self.seed}."
+        yield f"{MADE_UP} specwatch detect example, kind {self.kind}, seed {self.seed}."
         yield _HEADER
         traffic = _Traffic(Random(self.seed))  # noqa: S311 - an example, no secret
         for number in range(1, round(self.hours * 3600.0 / self.interval_s) + 1):

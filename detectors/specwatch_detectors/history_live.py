@@ -100,12 +100,11 @@ def fetch_history(
 
 
 def _ask(client: Client, query: str, start: float, end: float, step: float) -> Sequence[Mapping[str, Any]]:
-    from prometheus_api_client.exceptions import PrometheusApiClientException  # noqa: PLC0415 - an extra
-    from requests import RequestException  # noqa: PLC0415 - comes with it
+    from specwatch_detectors.prometheus_trouble import NO_ANSWER, trouble  # noqa: PLC0415 - of an extra
 
     first, last = datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC)
     try:
         answer: list[Mapping[str, Any]] = client.custom_query_range(query, first, last, f"{step:g}")
-    except (PrometheusApiClientException, RequestException, KeyError, ValueError) as error:
-        raise HistoryError(f"Prometheus gave no answer: {' '.join(str(error).split())[:200]}") from error
+    except NO_ANSWER as error:
+        raise HistoryError(f"Prometheus gave no answer: {trouble(error)}") from error
     return answer

@@ -13,6 +13,7 @@ from specwatch_detectors.fall import Fall
 from specwatch_detectors.lasting_drift import LastingDrift
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.reading import Change
+from specwatch_detectors.stream_learning import StreamLearning
 from specwatch_detectors.stream_spread import StreamSpread
 from specwatch_detectors.window import Window
 
@@ -27,10 +28,7 @@ class KeptMonitor(ABC):
     _depth: int
     _threshold: float
     _spread: StreamSpread
-    _learning: Baseline
-    _frozen: bool
-    _young: float
-    _next: Baseline | None
+    _learning: StreamLearning
     _deploy: DeployTest | None
     _deploy_change: Change
     _drift: LastingDrift | None
@@ -63,13 +61,10 @@ class KeptMonitor(ABC):
             "calibrated": self.calibrated,
             "alarms": self.alarms,
             "spread": self._spread.state(),
-            "learning": self._learning.as_json(),
-            "frozen": self._frozen,
+            **self._learning.state(),
             "baseline": self.bank.baseline.as_json(),
             "bank": self.bank.state(),
             "design": self.bank.design,
-            "young": self._young,
-            "next": None if self._next is None else self._next.as_json(),
             "deploy": None if self._deploy is None else self._deploy.state(),
             "deploy_change": self._deploy_change,
             "drift": None if self._drift is None else self._drift.state(),
@@ -96,11 +91,9 @@ class KeptMonitor(ABC):
         self._depth, self._threshold = int(state["depth"]), float(state["threshold"])
         self.calibrated, self.alarms = bool(state["calibrated"]), int(state["alarms"])
         self._spread = StreamSpread(self._settings, state=state["spread"])
-        self._learning, self._frozen = Baseline.from_json(state["learning"]), bool(state["frozen"])
+        self._learning = StreamLearning.restored(state)
         baseline = Baseline.from_json(state["baseline"])
         self.bank = self._new_bank(baseline, state["bank"], float(state["design"]), judged=len(baseline.q))
-        self._young = float(state["young"])
-        self._next = None if state["next"] is None else Baseline.from_json(state["next"])
         self._deploy_change = Change(state["deploy_change"])
         self._deploy = None if state["deploy"] is None else self.bank.deploy_test(state["deploy"])
         self._fall = Fall.restored(state["fall"])

@@ -11,9 +11,9 @@ from specwatch_detectors.class_coverage import LEAST_COVERAGE, ClassCoverage
 from specwatch_detectors.class_monitor import ClassMonitor
 from specwatch_detectors.drift_monitor import DriftMonitor
 from specwatch_detectors.mix_test import MixTest, MixVerdict
-from specwatch_detectors.mix_words import named, unheard, unsaid
 from specwatch_detectors.monitor_settings import MonitorSettings
-from specwatch_detectors.reading import Change, DriftState, Reading
+from specwatch_detectors.reading import Change, DriftState, Reading, compared
+from specwatch_detectors.unexplained_drop import UnexplainedDrop
 from specwatch_detectors.window import Window
 
 
@@ -87,6 +87,8 @@ class ModelMonitor:
         self._drifted = False
         self._seen: float | None = None
         self._dropped: float | None = None
+        self._of_classes = False
+        """The drop of the total was found in the classes, and none of mix before it."""
         if state is not None:
             try:
                 self._restore(state)
@@ -100,6 +102,7 @@ class ModelMonitor:
         self._mix = MixTest(self._depth, self._settings.least_effective, state["mix"])
         self.alarms, self._drifted = int(state["alarms"]), bool(state["drifted"])
         self._seen, self._dropped = state["seen"], state["dropped"]
+        self._of_classes = bool(state.get("of_classes", False))
 
     def _new_monitor(self, name: str, settings: MonitorSettings) -> DriftMonitor:
         known = self._calibrations.get(name)
@@ -132,6 +135,9 @@ class ModelMonitor:
         timely = self.coverage.update(total.drafts, classes, now)
         readings = self.classes.update(classes or {}, now, 0.0 if classes is None else total.drafts)
         self._ask_for_mix(reading, total, classes if timely else None, now if began is None else began)
+        if timely and self._over(now, reading):
+            self.total.recovered(total)
+            reading = self.total.reading(now)
         judged = self._judged(reading, readings, now)
         self._count(judged.verdict.state, mix_shift=judged.mix_shift)
         return replace(judged, verdict=replace(judged.verdict, alarms=self.alarms))
@@ -158,6 +164,21 @@ class ModelMonitor:
         if told and self.total.drifted and since is not None and began >= since + self._settings.class_lag_s:
             self._mix.take(total, classes or {})
 
+    def _over(self, now: float, total: Reading) -> bool:
+        """Whether a drop is over by what the classes say: the total by itself may take much longer.
+
+        One that they explained ends with theirs; one of mix ends where they are as before and the length is, too.
+        The total's evidence begins from nothing, against the same baseline: what is left of a drop alarms anew.
+        """
+        drifted = self.classes.drifted or bool(self.classes.drifted_classes(now))
+        if not self.total.drifted:
+            self._of_classes = False
+        elif self._mix.verdict is MixVerdict.DRAFT or (drifted and self._mix.verdict is MixVerdict.OPEN):
+            self._of_classes = True
+        elif self._of_classes or (self._mix.verdict is MixVerdict.MIX and _is_back(total)):
+            return self.coverage.silence(now) is None and self.classes.as_before >= LEAST_COVERAGE
+        return False
+
     # The verdict.
 
     def _judged(self, total: Reading, classes: Mapping[str, Reading], now: float) -> ModelReading:
@@ -168,7 +189,9 @@ class ModelMonitor:
         if (self.classes.drifted or bad) and (fallen or not bare):
             return self._within(bad, total, classes)
         if fallen:
-            verdict, mix_shift = self._of_a_drop(total, now)
+            waited = 0.0 if self._dropped is None else now - self._dropped
+            said = UnexplainedDrop(self._mix, self.coverage, self.classes, self._settings)
+            verdict, mix_shift = said.verdict(total, now, waited=waited, paged=self._drifted)
             return _completed(verdict, total, classes, mix_shift=mix_shift)
         if bare or self.coverage.silence(now) is not None or self.classes.coverage < LEAST_COVERAGE:
             return ModelReading(total, total, classes)
@@ -183,57 +206,23 @@ class ModelMonitor:
         """A class has drifted, or all have a little."""
         where = f"in {', '.join(bad)}" if bad else "over all classes together, whatever their mix"
         about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else self._since_onset(total)
-        reason = f"acceptance has dropped within classes ({where}): {_comparison(about)}"
+        reason = f"acceptance has dropped within classes ({where}): {compared(about)}"
         score, since = max(1.0, self.classes.score or 1.0), self._since(bad, total, classes)
         return _completed(Reading(DriftState.DRIFTED, reason, score, since=since), total, classes)
 
     def _since(self, bad: list[str], total: Reading, classes: Mapping[str, Reading]) -> float | None:
-        """When a drop within classes began; the total may have fallen before, by its mix."""
+        """When a drop within classes began; the total shows it sooner by their lag, and fell by its mix before."""
         found = [classes[name].since for name in bad if name in classes]
         found.append(self.classes.since if self.classes.drifted else None)
-        if self._mix.verdict is not MixVerdict.MIX:
-            found.append(total.since)
-        return min((at for at in found if at is not None), default=None)
+        own = min((at for at in found if at is not None), default=total.since)
+        if own is None or total.since is None or total.since < own - self._settings.class_lag_s:
+            return own
+        return min(own, total.since)
 
     def _since_onset(self, total: Reading) -> Reading:
         """The total with the length since its evidence began: classes find a drop before the last hour shows it."""
         fallen = self.total.fallen.length
         return total if fallen is None or self.total.drifted else replace(total, length=fallen)
-
-    def _of_a_drop(self, total: Reading, now: float) -> tuple[Reading, bool]:
-        """The total has drifted and no class has: mix, draft, or nobody can tell; and whether it is the mix."""
-        if self._mix.verdict is MixVerdict.MIX:
-            besides = unsaid(self._mix.unknown, self.coverage.silence(now))
-            reason = f"the mix of traffic has changed, no class accepts less{besides}: {_comparison(total)}"
-            return self._watch(reason, total), True
-        if self._mix.verdict is MixVerdict.DRAFT:
-            reason = f"acceptance has dropped within classes, whatever their mix: {_comparison(total)}"
-            return replace(total, reason=reason), False
-        why, waits = self._why_not_told(now)
-        if self._drifted or not waits:  # what was paged is not taken back by doubt
-            return replace(total, reason=f"{total.reason}; {why}"), False
-        reason = f"acceptance of all traffic has dropped, and {why}: {_comparison(total)}"
-        if self.coverage.silence(now) is not None:
-            return Reading(DriftState.CANNOT_TELL, reason, since=total.since), False
-        return self._watch(reason, total), False
-
-    def _why_not_told(self, now: float) -> tuple[str, bool]:
-        """Why the classes do not say whether a drop is one of mix, and whether that is worth waiting for."""
-        waited = 0.0 if self._dropped is None else now - self._dropped
-        silence = self.coverage.silence(now)
-        if silence is not None:
-            words = unheard(silence, unreadable=self.coverage.unreadable)
-            return words, silence <= self._settings.class_patience_s
-        if self.coverage.bare(now):
-            return f"only {self.coverage.share:.0%} of it has a class, the mix may have changed", False
-        if self.classes.coverage >= LEAST_COVERAGE:  # they judge for themselves
-            return "the classes do not tell yet whether the mix is the reason", True
-        names = named(self._mix.unknown)
-        why = f"its classes are too young to tell whether the mix is the reason{f' ({names})' if names else ''}"
-        return why, waited <= self._settings.class_ripening_s
-
-    def _watch(self, reason: str, total: Reading) -> Reading:
-        return Reading(DriftState.WATCH, reason, self.classes.score, since=total.since)
 
     def reading(self, now: float) -> ModelReading:
         """What is known at a time without a new interval."""
@@ -275,6 +264,7 @@ class ModelMonitor:
             "drifted": self._drifted,
             "seen": self._seen,
             "dropped": self._dropped,
+            "of_classes": self._of_classes,
         }
 
 
@@ -292,7 +282,7 @@ def _completed(
     return ModelReading(whole, total, classes, mix_shift)
 
 
-def _comparison(reading: Reading) -> str:
-    if reading.length is None or reading.baseline_length is None:
-        return "no drafts lately"
-    return f"acceptance length {reading.length:.2f}, baseline {reading.baseline_length:.2f}"
+def _is_back(total: Reading) -> bool:
+    """The length since the drop began is no longer under the baseline's."""
+    now, before = total.length, total.baseline_length
+    return now is not None and before is not None and now >= before

@@ -64,3 +64,10 @@ class Reading:
     baseline_length: float | None = None
     design: float | None = None
     calibrated: bool = False
+
+
+def compared(reading: Reading) -> str:
+    """Acceptance length of the last minutes beside the baseline's, in words."""
+    if reading.length is None or reading.baseline_length is None:
+        return "no drafts lately"
+    return f"acceptance length {reading.length:.2f}, baseline {reading.baseline_length:.2f}"

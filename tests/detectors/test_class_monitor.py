@@ -223,3 +223,30 @@ def test_a_restart_that_cures_nothing_leaves_the_common_drift() -> None:
     fed(monitor, mix(0.8), 40, 1000.0)
     assert monitor.state()["drifted"]
     assert monitor.alarms == 1
+
+
+def test_what_is_as_before_is_traffic_of_classes_that_judge_and_nothing_while_a_drift_lasts() -> None:
+    monitor = classes()
+    assert monitor.as_before == 0.0
+    fed(monitor, mix(), 50)
+    assert monitor.as_before == 1.0
+    fed(monitor, {**mix(drafts=2250), "agent": expected(750, (0.3, 0.3))}, 3, 1000.0)
+    assert 0.9 < monitor.as_before < 1.0
+    fed(monitor, mix({"math": 0.6}), 100, 2000.0)
+    assert monitor.as_before == 0.0
+    fed(monitor, mix(code=0.5, chat=0.5), 400, 4000.0)  # math sends nothing
+    assert monitor.state()["drifted"] is False
+    assert monitor.as_before == 0.0
+    fed(monitor, mix(), 400, 9000.0)
+    assert monitor.as_before == pytest.approx(1.0, abs=1e-3)
+    monitor.changed(Change.RESTART)
+    assert monitor.as_before == 0.0
+    fed(monitor, mix(), 60, 14_000.0)
+    assert monitor.as_before == pytest.approx(1.0, abs=1e-3)
+    interval = 0
+    while not monitor.drifted and interval < 500:
+        monitor.update(mix(0.97), 15_000.0 + STEP * interval)
+        interval += 1
+    assert monitor.drifted
+    assert monitor.drifted_classes(15_000.0 + STEP * interval) == []
+    assert monitor.as_before == 0.0

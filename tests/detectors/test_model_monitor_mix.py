@@ -145,3 +145,71 @@ def test_classes_too_young_to_explain_a_drop_block_for_a_day_at_most() -> None:
     assert last.verdict.state is DriftState.DRIFTED
     assert 60.0 * interval == pytest.approx(86_400.0, abs=7200.0)
     assert "too young to tell whether the mix is the reason (agent 100%)" in last.verdict.reason
+
+
+@pytest.mark.parametrize("bare", [0.15, 0.5])
+def test_a_drop_that_lasts_in_traffic_without_a_class_is_not_over_with_the_classes(bare: float) -> None:
+    monitor = model()
+    fed(monitor, mix(EVEN), 60, 0.0)
+
+    def run(factor: float, intervals: int, start: float) -> list[ModelReading]:
+        classes = mix(EVEN, factor, 6000 * (1.0 - bare))
+        rest = whole(mix(EVEN, 0.5, 6000 * bare))
+        return [monitor.update(whole(classes) + rest, start + STEP * n, classes) for n in range(intervals)]
+
+    assert run(0.5, 30, 600.0)[-1].verdict.state is DriftState.DRIFTED
+    after = run(1.0, 300, 900.0)
+    assert states(after[60:]) == {DriftState.WATCH if bare < 0.2 else DriftState.DRIFTED}
+    assert after[-1].verdict.alarms == 1
+
+
+BAD_ACTS = st.tuples(
+    SHARES.filter(lambda shares: shares["code"] + shares["chat"] > 0.1),
+    st.booleans(),
+    st.sampled_from([None, None, Change.RESTART, Change.DEPLOY, Change.VERSION]),
+    st.integers(1, 60),
+)
+
+
+@given(st.lists(BAD_ACTS, min_size=1, max_size=6), st.sampled_from([0.5, 0.85]))
+def test_a_draft_that_stays_bad_is_never_called_ok_again(acts: list[Any], factor: float) -> None:
+    """Whatever the mix becomes, whatever is restarted, and while the class page cannot be read."""
+    monitor, now = model(), 600.0
+    fed(monitor, mix(EVEN), 60, 0.0)
+    assert fed(monitor, mix(EVEN, factor), 60, now)[-1].verdict.state is DriftState.DRIFTED
+    now += 600.0
+    for shares, readable, change, intervals in acts:
+        if change is not None:
+            monitor.changed(change)
+        every = sum(shares.values())
+        seen = {
+            name: expected(6000 * share / every, KNOWN[name], factor) for name, share in shares.items() if share
+        }
+        readings = fed(monitor, seen, intervals, now, labelled=readable)
+        now += STEP * intervals
+        assert DriftState.OK not in states(readings)
+        assert not any(reading.mix_shift for reading in readings)
+
+
+@pytest.mark.parametrize("richer", [0.5, 0.6, 0.9])
+def test_a_change_of_mix_is_over_once_the_length_is_back(richer: float) -> None:
+    """No "the mix has changed: 2.45, baseline 2.30": with the old mix back, or a better one, it ends in minutes."""
+    monitor = model()
+    fed(monitor, mix(EVEN), 60, 0.0)
+    changed = fed(monitor, mix({"code": 0.1, "chat": 0.9}), 60, 600.0)
+    assert changed[-1].mix_shift
+    back = fed(monitor, mix({"code": richer, "chat": 1.0 - richer}), 90, 1200.0)
+    assert back[-1].verdict.state is DriftState.OK
+    silly = [
+        one for one in back if one.mix_shift and (one.verdict.length or 0.0) > (one.verdict.baseline_length or 0.0)
+    ]
+    assert len(silly) <= 1
+    assert monitor.alarms == 0
+
+
+def test_a_change_of_mix_that_lasts_is_said_as_long_as_it_lasts() -> None:
+    monitor = model()
+    fed(monitor, mix(EVEN), 60, 0.0)
+    lasting = fed(monitor, mix({"code": 0.1, "chat": 0.9}), 720, 600.0)
+    first = next(at for at, one in enumerate(lasting) if one.mix_shift)
+    assert all(one.mix_shift for one in lasting[first:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from detectors.class_traffic import ClassTraffic, Q
@@ -177,3 +179,63 @@ def test_a_bad_draft_is_found_in_many_small_young_classes_together() -> None:
     traffic.factor = 0.9
     assert paged_after(traffic, 30) <= 300.0
     assert "within classes, whatever their mix" in traffic.judgement.headline
+
+
+@pytest.mark.parametrize("restarted", [True, False], ids=["redeployed", "by itself"])
+@pytest.mark.parametrize("wandering", [0.0, 0.9], ids=["steady mix", "wandering mix"])
+def test_a_draft_that_is_good_again_is_ok_once_its_classes_are_and_no_change_of_mix(
+    wandering: float, *, restarted: bool
+) -> None:
+    """The total spreads wider than its classes, by their mix, and would take longer to say so."""
+    traffic, dice = ClassTraffic(1), random.Random(1)
+    for _ in range(120):
+        code = 0.5 + wandering * (dice.random() - 0.5)
+        traffic.shares = {"code": code, "chat": 1.0 - code}
+        traffic.run(1)
+    traffic.shares, traffic.factor = {"code": 0.5, "chat": 0.5}, 0.3
+    assert traffic.run(5, restarted=restarted).state == "drifted"
+    traffic.factor = 1.0
+    after = [traffic.run(1.0 / 6.0, restarted=restarted and not scrape) for scrape in range(90)]
+    assert {one.cause for one in after if one.state != "drifted"} == {""}, after
+    assert "mix" not in " ".join(one.headline for one in after)
+    assert [one.state for one in after].index("ok") <= 24
+    assert (after[-1].state, after[-1].alarms) == ("ok", 1)
+
+
+@pytest.mark.parametrize("restarted", [True, False], ids=["redeployed", "by itself"])
+def test_a_mix_that_changed_with_the_draft_is_named_once_the_draft_is_good_again(*, restarted: bool) -> None:
+    traffic = lived()
+    traffic.shares, traffic.factor = SHIFTED, 0.5
+    assert traffic.run(10).state == "drifted"
+    traffic.factor = 1.0
+    traffic.states.clear()
+    one = traffic.run(30, restarted=restarted)
+    assert (one.state, one.alarms, one.cause) == ("watch", 1, "the mix of traffic has changed")
+    traffic.shares = {"code": 0.5, "chat": 0.5}
+    assert traffic.run(30).state == "ok"
+
+
+def test_a_draft_that_stays_bad_for_a_class_that_sends_nothing_now_is_not_over() -> None:
+    traffic = lived()
+    traffic.factor = 0.6
+    assert traffic.run(10).state == "drifted"
+    traffic.shares = {"chat": 1.0}
+    traffic.run(2)
+    traffic.factor = 1.0
+    traffic.run(10)
+    traffic.states.clear()
+    one = traffic.run(60)
+    assert "ok" not in traffic.states
+    assert one.alarms == 1
+
+
+@pytest.mark.parametrize("minutes", [3, 20])
+def test_a_bad_deploy_after_the_mix_has_changed_began_with_the_deploy(minutes: float) -> None:
+    traffic = lived()
+    traffic.shares = SHIFTED
+    assert traffic.run(minutes).cause == "the mix of traffic has changed"
+    traffic.factor = 0.7
+    one = traffic.run(6, restarted=True)
+    assert (one.state, one.cause) == ("drifted", "the draft no longer matches the target after a deploy")
+    assert one.since_s == pytest.approx(360.0, abs=30.0)
+    assert not any("after the fall began" in line for line in one.details)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -96,15 +96,33 @@ def _without_doubles(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 def _parsed(text: str) -> WindowLog:
     if text.lstrip()[:1] not in {"[", "{"}:
-        lines = (line for line in text.splitlines() if not line.startswith("#"))
-        return WindowLog(_rows(csv.DictReader(lines, restkey="")))
+        return WindowLog(_rows(_csv_rows(text)))
     try:
         body = json.loads(text)
     except ValueError as error:
         raise LogError(f"not JSON: {error}") from error
     if isinstance(body, list) and any(isinstance(row, dict) and "data" in row for row in body):
         raise LogError(_DUMP)
-    return WindowLog(_rows(body)) if isinstance(body, list) else _from_object(body)
+    return WindowLog(_rows(_numbered(body))) if isinstance(body, list) else _from_object(body)
+
+
+def _csv_rows(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Rows with their line; one that is cut is refused, because what it lacks would count as nothing."""
+    reader = csv.reader("" if line.startswith("#") else line for line in text.splitlines())
+    header: list[str] | None = None
+    for fields in reader:
+        if not fields:
+            continue
+        if header is None:
+            header = [name.strip() for name in fields]
+        elif len(fields) != len(header):
+            raise LogError(f"line {reader.line_num}: {len(fields)} fields, but {len(header)} columns")
+        else:
+            yield f"line {reader.line_num}", dict(zip(header, fields, strict=True))
+
+
+def _numbered(raw: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"row {number}", row) for number, row in enumerate(raw, start=1))
 
 
 def _from_object(body: Mapping[str, Any]) -> WindowLog:
@@ -113,7 +131,7 @@ def _from_object(body: Mapping[str, Any]) -> WindowLog:
     adaptive = body.get("adaptive")
     given = None if body.get("events") is None else tuple(read_event(row) for row in _list(body, "events"))
     return WindowLog(
-        _rows(_list(body, "windows")),
+        _rows(_numbered(_list(body, "windows"))),
         given,
         str(body.get("engine") or ""),
         str(body.get("method") or ""),
@@ -128,15 +146,16 @@ def _list(body: Mapping[str, Any], key: str) -> Sequence[Any]:
     return found
 
 
-def _rows(raw: Iterable[Any]) -> tuple[Row, ...]:
+def _rows(raw: Iterable[tuple[str, Any]]) -> tuple[Row, ...]:
+    """Rows, each given with what to call it."""
     found = []
-    for number, row in enumerate(raw, start=1):
+    for name, row in raw:
         try:
             if not isinstance(row, Mapping):
                 raise LogError("not an object")
             found.append(read_row(row))
         except ValueError as error:
-            raise LogError(f"row {number}: {error}") from error
+            raise LogError(f"{name}: {error}") from error
     if not found:
         raise LogError("no windows in it")
     return tuple(sorted(found, key=lambda row: row.time))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from specwatch_detectors.model_monitor import ModelReading
 from specwatch_detectors.watch.counter_book import BEFORE, CounterBook, Span
 from specwatch_detectors.watch.counters import COUNTERS
-from specwatch_detectors.watch.fleet_model import FleetModel, NewMonitor
+from specwatch_detectors.watch.fleet_model import Calibrations, FleetModel, NewMonitor, no_profile
 from specwatch_detectors.watch.pod_facts import FACTS, Fact, FactKind, PodFacts
 from specwatch_detectors.watch.pod_labels import PodLabels
 from specwatch_detectors.watch.series_increase import MEMORY_S
@@ -34,18 +34,24 @@ class Fleet:
         labels: which labels tell pods apart.
         new_monitor: makes the monitor of a model.
         state: what `state` of a predecessor gave.
+        calibrations: of the profile.
 
     Raises:
         ValueError: the state is not one of a fleet.
     """
 
     def __init__(
-        self, labels: PodLabels, new_monitor: NewMonitor, state: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        labels: PodLabels,
+        new_monitor: NewMonitor,
+        state: Mapping[str, Mapping[str, Any]] | None = None,
+        calibrations: Calibrations = no_profile,
     ) -> None:
         self._labels = labels
         self._new_monitor = new_monitor
+        self._calibrations = calibrations
         kept = {} if state is None else state
-        self.models = {name: FleetModel(name, new_monitor, own) for name, own in sorted(kept.items())}
+        self.models = {name: self._new_model(name, own) for name, own in sorted(kept.items())}
         self._left_out: set[str] = set()
         self.forget_series()
 
@@ -126,13 +132,16 @@ class Fleet:
                 LOG.info("%s: nothing for a day, forgotten", name)
                 del self.models[name]
 
+    def _new_model(self, name: str, state: Mapping[str, Any] | None = None) -> FleetModel:
+        return FleetModel(name, self._new_monitor, state, self._calibrations)
+
     def _named(self, name: str) -> list[FleetModel]:
         return [self.models[name]] if name in self.models else []
 
     def _model(self, name: str) -> FleetModel | None:
         found = self.models.get(name)
         if found is None and len(self.models) < MAX_MODELS:
-            found = self.models[name] = FleetModel(name, self._new_monitor)
+            found = self.models[name] = self._new_model(name)
         if found is None and name not in self._left_out:
             self._left_out.add(name)
             LOG.warning("%s: left out, %d models are watched already", name, MAX_MODELS)
@@ -145,10 +154,8 @@ class Fleet:
 
     def accept(self) -> None:
         """Somebody says that the present acceptance is the new normal: all baselines are learned again."""
-        for name, model in sorted(self.models.items()):
-            if model.monitor is not None:
-                model.monitor.accept()
-                LOG.info("%s: the present acceptance is the new normal, its baselines are learned again", name)
+        for _, model in sorted(self.models.items()):
+            model.accept()
 
     def state(self) -> dict[str, Any]:
         """Everything but the series, as JSON."""

@@ -6,7 +6,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from specwatch_detectors.model_monitor import ModelMonitor, ModelReading
+from specwatch_detectors.kept_part import kept_time
+from specwatch_detectors.model_monitor import Calibration, ModelMonitor, ModelReading
+from specwatch_detectors.profile_use import made_at, replaces
 from specwatch_detectors.watch.rollout import Rollout
 from specwatch_detectors.watch.tick_counts import NO_CLASS, ModelCounts
 from specwatch_detectors.window import NOTHING, Window
@@ -19,6 +21,14 @@ SWITCH_S: Final = 150.0
 NewMonitor = Callable[[str, int, Mapping[str, Any] | None], ModelMonitor]
 """Makes a monitor from the model's name, its draft tokens per step, and the state of a predecessor."""
 
+Calibrations = Callable[[str], Mapping[str, Calibration]]
+"""What a profile knows of a model, by traffic class; it is what `NewMonitor` begins from."""
+
+
+def no_profile(_model: str) -> Mapping[str, Calibration]:
+    """Nothing: every baseline is learned."""
+    return {}
+
 
 class FleetModel:
     """Judges one model by the counts of all of its pods.
@@ -29,12 +39,22 @@ class FleetModel:
     Args:
         name: of the model.
         new_monitor: makes its monitor.
-        state: what `state` of a predecessor gave.
+        state: what `state` of a predecessor gave; a baseline older than the profile is not gone on from.
+        calibrations: of the profile.
     """
 
-    def __init__(self, name: str, new_monitor: NewMonitor, state: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        new_monitor: NewMonitor,
+        state: Mapping[str, Any] | None = None,
+        calibrations: Calibrations = no_profile,
+    ) -> None:
         self.name = name
         self._new_monitor = new_monitor
+        self._calibrations = calibrations
+        self._made = 0.0
+        """When the baseline was given: by a profile, or by somebody who accepted what was; epoch seconds."""
         self.definition: str | None = None
         self._counted = 0.0
         self.seen = 0.0
@@ -62,8 +82,21 @@ class FleetModel:
     def _judge(self, total: Window, classes: Mapping[str, Window], now: float) -> None:
         if self.monitor is None:
             depth = self.rollout.depth or max(1, len(total.accepted))
-            self.monitor = self._new_monitor(self.name, depth, None)
+            self.monitor = self._begin(depth)
         self.monitor.update(total, now, classes)
+
+    def _begin(self, depth: int) -> ModelMonitor:
+        """A monitor without a past."""
+        self._made = max(self._made, made_at(self._calibrations(self.name)))
+        return self._new_monitor(self.name, depth, None)
+
+    def accept(self) -> None:
+        """Somebody says that the present acceptance is the new normal: learn it."""
+        if self.monitor is None:
+            return
+        self.monitor.accept()
+        self._made = max(self._made, self.seen)
+        LOG.info("%s: the present acceptance is the new normal, its baselines are learned again", self.name)
 
     def follow(self, now: float) -> None:
         """Let the monitor know of a rollout."""
@@ -108,6 +141,7 @@ class FleetModel:
             "counted": self._counted,
             "seen": self.seen,
             "rollout": self.rollout.state(),
+            "made": self._made,
             "monitor": None if self.monitor is None else self.monitor.state(),
         }
 
@@ -121,8 +155,13 @@ class FleetModel:
             self.definition = state["definition"]
             self._counted, self.seen = float(state["counted"]), float(state["seen"])
             self.rollout = Rollout(state["rollout"])
-            kept = state["monitor"]
-            if kept is not None:
-                self.monitor = self._new_monitor(self.name, self.rollout.depth or 1, kept)
+            self._made = kept_time(state.get("made"))
+            kept, depth = state["monitor"], self.rollout.depth or 1
+            if kept is None:
+                return
+            if replaces(self.name, self._calibrations(self.name), self._made):
+                self.monitor = self._begin(depth)
+            else:
+                self.monitor = self._new_monitor(self.name, depth, kept)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not the state of a model: {error!r}") from error

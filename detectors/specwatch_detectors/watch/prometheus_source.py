@@ -6,24 +6,19 @@ each with its own time. `increase()` would not do: it extrapolates to the edges 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from prometheus_api_client import PrometheusConnect
-from prometheus_api_client.exceptions import PrometheusApiClientException
-from requests import RequestException, Session
+from requests import Session
 from urllib3.util.retry import Retry
 
+from specwatch_detectors.prometheus_trouble import NO_ANSWER, trouble
 from specwatch_detectors.watch.prometheus_address import PrometheusAddress
 from specwatch_detectors.watch.source import RawSeries, SourceError
 
 # Thanos and VictoriaMetrics (cluster) leave out what they cannot reach, unless told that half an answer is none.
 _WHOLE: Final = {"partial_response": "false", "deny_partial_response": "1"}
-_TOLD: Final = re.compile(r'"error"\s*:\s*"((?:[^"\\]|\\.)*)"')
-_STATUS: Final = re.compile(r"^HTTP Status Code ")
-_OBJECT: Final = re.compile(r"^\w+\([^)]*\): ")
-_LONGEST: Final = 200
 
 
 class PrometheusSource:
@@ -54,8 +49,8 @@ class PrometheusSource:
         query = f"{metric}{{{self._address.matchers}}}[{round(end - start)}s]"
         try:
             found = self._client.custom_query(query, params={"time": f"{end:.3f}", **_WHOLE})
-        except (PrometheusApiClientException, RequestException, KeyError, TypeError, ValueError) as error:
-            raise SourceError(_reason(error)) from error
+        except NO_ANSWER as error:
+            raise SourceError(trouble(error)) from error
         return _matrix(found)
 
     def close(self) -> None:
@@ -77,17 +72,3 @@ def _matrix(found: Any) -> Sequence[RawSeries]:
     if not isinstance(found, list) or any("values" not in series for series in found[:1]):
         raise SourceError("the answer is no matrix of samples: is this the address of a Prometheus API?")
     return found
-
-
-def _reason(error: Exception) -> str:
-    """What the API said, or what went wrong on the way to it, in one line."""
-    text = str(error)
-    if isinstance(error, PrometheusApiClientException):
-        told = _TOLD.search(text)
-        words = text if told is None else f"{_STATUS.sub('', text).partition(' ')[0]}: {told.group(1)}"
-    elif isinstance(error, RequestException) and not isinstance(error, ValueError):
-        inner = error.args[0] if error.args else error
-        words = _OBJECT.sub("", str(getattr(inner, "reason", inner)))
-    else:
-        words = "the answer is no JSON of a Prometheus API: check the address"
-    return " ".join(words.split())[:_LONGEST]

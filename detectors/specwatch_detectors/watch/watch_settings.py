@@ -14,9 +14,11 @@ from typing import Any, Final
 from specwatch_detectors.model_monitor import ModelMonitor
 from specwatch_detectors.monitor_settings import MonitorSettings
 from specwatch_detectors.profile import load_profile
+from specwatch_detectors.profile_use import ProfileUse
 from specwatch_detectors.threshold import Budget
 from specwatch_detectors.watch.file_store import FileStore
 from specwatch_detectors.watch.fleet import Fleet
+from specwatch_detectors.watch.fleet_model import no_profile
 from specwatch_detectors.watch.pod_labels import REPLICA_LABELS, PodLabels
 from specwatch_detectors.watch.prometheus_address import PrometheusAddress
 from specwatch_detectors.watch.rounds import Grid, Rounds, parts_of
@@ -79,15 +81,15 @@ def make_rounds(settings: WatchSettings, source: Source) -> NewRounds:
     if profile is not None and profile.interval_s != every:
         LOG.warning("the profile was made with intervals of %g s, ticks are %d s long", profile.interval_s, every)
 
+    known = no_profile if profile is None else ProfileUse(profile).calibrations
+
     def new_monitor(model: str, depth: int, state: Mapping[str, Any] | None) -> ModelMonitor:
-        if profile is None:
-            return ModelMonitor(monitor, depth=depth, state=state)
-        known = profile.calibrations(model)
-        return ModelMonitor(monitor, depth=profile.depth(model) or depth, calibrations=known, state=state)
+        depth = (None if profile is None else profile.depth(model)) or depth
+        return ModelMonitor(monitor, depth=depth, calibrations=known(model), state=state)
 
     def rounds(state: Mapping[str, Any] | None) -> Rounds:
         at, models = (None, None) if state is None else parts_of(state)
-        return Rounds(Fleet(settings.labels, new_monitor, models), source, settings.grid, at)
+        return Rounds(Fleet(settings.labels, new_monitor, models, known), source, settings.grid, at)
 
     return rounds
 

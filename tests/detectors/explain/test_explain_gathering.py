@@ -160,8 +160,10 @@ def test_json_brings_events_and_the_engine(tmp_path: Path) -> None:
             "event kind 'rain'",
         ),
         ('{"windows": [{"time": 1, "drafts": 5, "accepted": [1]}], "events": [4]}', "an event is an object"),
-        ("time,drafts\n1,2\n", "row 1: accepted tokens are missing"),
-        ("time,drafts,accepted_1\n1,x,2\n", "row 1: drafts is no number"),
+        ("time,drafts\n1,2\n", "line 2: accepted tokens are missing"),
+        ("# a note\ntime,drafts,accepted_1\n\n1,x,2\n", "line 4: drafts is no number"),
+        ("time,drafts,accepted_1,accepted_2\n1,9,8,7\n2,9,8\n", "line 3: 3 fields, but 4 columns"),
+        ("time,drafts,accepted_1\n1,9,8,7\n", "line 2: 4 fields, but 3 columns"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_row(tmp_path: Path, text: str, message: str) -> None:

@@ -105,6 +105,11 @@ def test_nobody_there_is_said(sources: list[PrometheusSource]) -> None:
         ask(sources, "http://127.0.0.1:1")
 
 
+def test_an_address_that_is_none_is_said(sources: list[PrometheusSource]) -> None:
+    with pytest.raises(SourceError, match=r"^Invalid URL 'prometheus/api/.*No scheme supplied"):
+        ask(sources, "prometheus")
+
+
 def test_an_answer_that_hangs_is_given_up(sources: list[PrometheusSource]) -> None:
     with raw_server(lambda visit: visit.hang()) as server, pytest.raises(SourceError, match="timed out"):
         ask(sources, f"http://127.0.0.1:{server.port}", timeout_s=0.2)
