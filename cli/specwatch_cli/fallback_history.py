@@ -45,7 +45,7 @@ def history_command(
     whole = summary(found.entries, found.damaged)
     if whole is None:
         hint = "" if not found.damaged else "; is it an audit log? A configuration is given with --config"
-        raise UserError(f"{path} holds no entries{hint}")
+        raise UserError(f"{path} holds no entries{hint}" if path.exists() else f"{path}: there is no such file")
     if output == "json":
         kept = [entry for entry in found.entries if rounds or entry.get("kind") != "round"]
         for entry in kept[-last:]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ import typer
 from specwatch_cli.errors import UserError
 from specwatch_cli.fallback_config_file import CONFIG, read_config
 from specwatch_cli.fallback_levers import leader, levers
+from specwatch_cli.signals import block_signals, wait_for_stop
 from specwatch_exporters.sidecar import setting_values
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def _once(loop: ControllerLoop) -> None:
 def _run(loop: ControllerLoop, listen: str, config: FallbackConfig, *, acting: bool) -> None:
     from specwatch_exporters.sidecar.server import serve_site  # noqa: PLC0415 - not for --once
 
-    stops = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before any thread starts: they inherit the mask
+    block_signals(accepting=False)  # before any thread starts: they inherit the mask
     try:
         server = serve_site(setting_values.listen(listen), loop.site())
     except OSError as error:
@@ -103,7 +102,7 @@ def _run(loop: ControllerLoop, listen: str, config: FallbackConfig, *, acting: b
     stop = threading.Event()
     thread = threading.Thread(target=loop.run, args=(stop,), name="specwatch-fallback", daemon=True)
     thread.start()
-    signal.sigwait(stops)
+    wait_for_stop()
     stop.set()
     thread.join()
     server.close()

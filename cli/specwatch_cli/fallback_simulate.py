@@ -29,7 +29,8 @@ def simulate_command(
         ),
     ],
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Levels, constants and estimates from here.")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Model, levels, constants and estimates from here."),
     ] = None,
     level_label: Annotated[
         str, typer.Option(metavar="NAME", help="Label of a dump whose value is the level.")
@@ -45,9 +46,9 @@ def simulate_command(
     from specwatch_detectors.fallback.fallback_replay import replay  # noqa: PLC0415 - not needed for --help
     from specwatch_detectors.fallback.recording import RecordingError, read_recording  # noqa: PLC0415 - likewise
 
-    settings, rule, estimates = _known(config, level_label)
+    settings, rule, estimates, model = _known(config, level_label)
     try:
-        recorded = read_recording(file, settings, rule, estimates)
+        recorded = read_recording(file, settings, rule, estimates, model)
     except RecordingError as error:
         raise UserError(str(error)) from error
     outcome = replay(recorded, settings)
@@ -59,12 +60,12 @@ def simulate_command(
     print_outcome(outcome)
 
 
-def _known(config: Path | None, label: str) -> tuple[FallbackSettings, LevelRule, Mapping[Level, Bounds]]:
+def _known(config: Path | None, label: str) -> tuple[FallbackSettings, LevelRule, Mapping[Level, Bounds], str]:
     from specwatch_detectors.fallback.fallback_settings import FallbackSettings  # noqa: PLC0415 - not for --help
     from specwatch_detectors.fallback.level_rule import LevelRule  # noqa: PLC0415 - likewise
 
     if config is None:
-        return FallbackSettings(), LevelRule(label), {}
+        return FallbackSettings(), LevelRule(label), {}, ""
     known = read_config(config)
     rule = LevelRule(label) if known.seen.rule.shared else known.seen.rule
-    return known.policy, rule, known.seen.estimates
+    return known.policy, rule, known.seen.estimates, known.model

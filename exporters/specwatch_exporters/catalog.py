@@ -123,6 +123,13 @@ NUM_SPECULATIVE_TOKENS: Final = _gauge(
     "Draft tokens per step (K) as configured, reported, or inferred from the positions on the page.",
     _STEPS,
 )
+ADAPTS: Final = _gauge(
+    "specwatch_speculation_adapts_info",
+    ("model", "what"),
+    "1; what the engine is configured to change by itself: K by batch, adaptive verification (vLLM, known to the "
+    "plugin), adaptive K (SGLang). No sample where it is not, or nobody can tell.",
+    _STEPS,
+)
 ACCEPTANCE_RATIO: Final = _gauge(
     "specwatch_acceptance_ratio",
     _MODEL_DEFINITION,
@@ -216,6 +223,7 @@ CATALOG: Final[tuple[Metric, ...]] = (
     STATE,
     SPECULATION_INFO,
     NUM_SPECULATIVE_TOKENS,
+    ADAPTS,
     SPECULATING_RATIO,
     TOKENS_PER_STEP,
     TOKEN_LATENCY,

@@ -27,8 +27,8 @@ TRANSITIONS: Final = Metric(
     "specwatch_fallback_transitions_total",
     Kind.COUNTER,
     ("model", "from", "to", "reason"),
-    "Finished movements of traffic. reason: not_paying, pays_again, new_revision, operator, probe, probe_end, or "
-    "undone when it was taken back.",
+    "Finished movements of traffic. reason: not_paying, pays_again, new_revision, estimate_wrong, operator, probe, "
+    "probe_end, or undone when it was taken back.",
     Source.DETECT,
 )
 REFUSED: Final = Metric(

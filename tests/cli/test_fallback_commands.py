@@ -168,7 +168,7 @@ def test_simulate_tells_what_a_fallback_would_have_been_worth(tmp_path: Path) ->
     [
         (["run", "--config", "nowhere.toml"], "nowhere.toml: No such file"),
         (["history"], "name the audit log, or --config"),
-        (["history", "nowhere.jsonl"], "holds no entries"),
+        (["history", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["history", "x", "--format", "xml"], "text or json"),
         (["simulate", "nowhere.jsonl"], "No such file"),
         (["simulate", "x", "--format", "xml"], "text or json"),

@@ -20,6 +20,7 @@ class HealthChange:
         p99_before_s: seconds, of the traffic as it was.
         p99_after_s: the same on the level now.
         unreachable: of the requests, those that did not reach the level at all.
+        unit: of p99.
     """
 
     requests: int
@@ -28,6 +29,7 @@ class HealthChange:
     p99_before_s: float | None
     p99_after_s: float | None
     unreachable: int = 0
+    unit: str = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +92,4 @@ def _slower(change: HealthChange, limits: HealthLimits) -> tuple[bool, str]:
     before, after = change.p99_before_s, change.p99_after_s
     if before is None or after is None or before <= 0.0:
         return False, ""
-    return after > limits.p99_ratio * before, f"p99 {after:.3g} s ({before:.3g} s before)"
+    return after > limits.p99_ratio * before, f"p99 {after:.3g} {change.unit} ({before:.3g} before)"

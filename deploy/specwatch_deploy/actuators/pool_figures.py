@@ -152,6 +152,7 @@ class PoolComparison:
             error_rate_after=after.error_rate,
             p99_before_s=self._before.p99_s(self._least),
             p99_after_s=after.p99_s(self._least),
+            unit="s per token",
             unreachable=after.unreachable,
         )
 

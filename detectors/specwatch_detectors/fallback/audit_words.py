@@ -14,7 +14,8 @@ _DONE: Final = {
     "not_paying": "{level} has all of the traffic; {words}",
     "pays_again": "{level} is back with all of the traffic; {words}",
     "new_revision": "{level} is back with all of the traffic; {words}",
-    "operator": "{level} is back with all of the traffic; {words}",
+    "estimate_wrong": "{level} is back with all of the traffic; {words}",
+    "operator": "{level} has all of the traffic, as ordered; {words}",
     "probe": "the probe runs: {words}",
     "probe_end": "the probe's share is back",
 }

@@ -12,7 +12,7 @@ from specwatch_detectors.fallback.config_table import ConfigError
 from specwatch_detectors.fallback.controller import Controller
 from specwatch_detectors.fallback.controller_rules import Rules
 from specwatch_detectors.fallback.fallback_config import NO_LEVER, FallbackConfig
-from specwatch_detectors.fallback.fallback_source import SeriesSource
+from specwatch_detectors.fallback.fallback_source import SeriesSource, readable
 from specwatch_detectors.fallback.leadership import Leadership
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.observation import ObservationSource
@@ -78,7 +78,8 @@ def make_source(config: FallbackConfig, series: Source) -> ObservationSource:
     Raises:
         ConfigError: the profile cannot be used, or does not know the method.
     """
-    seen = SeriesSource(series, config.seen)
+    unreadable = series.unreadable if isinstance(series, PageSource) else readable
+    seen = SeriesSource(series, config.seen, unreadable=unreadable)
     if config.home_cost is None:
         return seen
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,12 +14,25 @@ from specwatch_detectors.fallback.fallback_source import SourceSettings
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.level_rule import LevelRule
 from specwatch_detectors.fallback.page_source import LEVEL_LABEL
+from specwatch_detectors.fallback.seen_config import declared_level, label_table, level_named, seen_settings
 from specwatch_detectors.fallback.transition_settings import TransitionSettings
-from specwatch_detectors.payoff.payoff import Bounds
 from specwatch_detectors.watch.prometheus_address import PrometheusAddress
 from specwatch_exporters.sidecar import setting_values
 
 NO_LEVER: Final = "none"
+_OF_PROMETHEUS: Final = (
+    "match",
+    "headers",
+    "token_file",
+    "ca_file",
+    "insecure",
+    "level_label",
+    "levels",
+    "revision_labels",
+    "deployments",
+    "home_deployments",
+)
+"""Keys of `[source]` that ask for what pages do not have."""
 Settings = TypeVar("Settings", FallbackSettings, TransitionSettings)
 
 
@@ -108,7 +121,8 @@ def config_of(body: Mapping[str, Any]) -> FallbackConfig:
     """
     top = ConfigTable("", body)
     model = top.text("model")
-    levels = tuple(_level(top.key("levels"), name) for name in top.texts("levels") or ("draft", "ngram", "off"))
+    names = top.texts("levels") or ("draft", "ngram", "off")
+    levels = tuple(level_named(top.key("levels"), name) for name in names)
     policy = _settings(top.table("policy"), FallbackSettings, levels=levels)
     steps = _settings(top.table("steps"), TransitionSettings)
     audit_log = top.path("audit_log")
@@ -117,11 +131,13 @@ def config_of(body: Mapping[str, Any]) -> FallbackConfig:
     interval_s = top.duration("interval", "30s")
     canary, lever = top.flag("canary"), top.table("lever")
     kind, force = lever.text("kind"), bool(lever.take("force", default=False))
-    level = _level(lever.key("level"), lever.text("level", policy.home.value)) if kind == NO_LEVER else policy.home
+    level = policy.home
+    if kind == NO_LEVER:
+        level = declared_level(lever.key("level"), lever.text("level", policy.home.value), policy)
     lever_table = {**lever.rest(), **({"force": True} if force else {})}
     leader = None if "leader" not in body else top.table("leader").rest()
     source = top.table("source")
-    seen = _seen(top, source, model, policy)
+    seen = seen_settings(top, source, model, policy)
     pages = _pages(source, policy)
     timeout_s = source.duration("timeout", "10s")
     prometheus = _prometheus(source, timeout_s)
@@ -130,7 +146,10 @@ def config_of(body: Mapping[str, Any]) -> FallbackConfig:
             "[source] needs either prometheus, the URL of an API, or pages, URLs of sidecars by level"
         )
     if pages:
-        seen = SourceSettings(**{**_shallow(seen), "rule": LevelRule(label=LEVEL_LABEL)})
+        idle = next((name for name in _OF_PROMETHEUS if name in body["source"]), None)
+        if idle is not None:
+            raise ConfigError(f"{source.key(idle)} means nothing to pages: it is for prometheus")
+        seen = replace(seen, rule=LevelRule(label=LEVEL_LABEL))
     source.end()
     home_cost = _home_cost(top.table("home"))
     top.end()
@@ -186,41 +205,6 @@ def _home_cost(table: ConfigTable) -> HomeCost | None:
     return cost
 
 
-def _seen(top: ConfigTable, source: ConfigTable, model: str, policy: FallbackSettings) -> SourceSettings:
-    match = source.table("levels")
-    matched = {_level(match.key(name), name): _labels(match.key(name), own) for name, own in match.rest().items()}
-    return SourceSettings(
-        model=model,
-        home=policy.home,
-        rule=LevelRule(source.text("level_label", ""), matched),
-        estimates=_estimates(top.table("estimates"), policy),
-        adapts=top.text("adapts", ""),
-        revision_labels=source.texts("revision_labels"),
-        deployments=source.texts("deployments"),
-        home_deployments=source.texts("home_deployments"),
-        fresh_s=policy.stale_after_s,
-    )
-
-
-def _shallow(seen: SourceSettings) -> dict[str, Any]:
-    return {field.name: getattr(seen, field.name) for field in fields(seen)}
-
-
-def _estimates(table: ConfigTable, policy: FallbackSettings) -> dict[Level, Bounds]:
-    found: dict[Level, Bounds] = {}
-    for name, value in table.rest().items():
-        level = _level(table.key(name), name)
-        if level is policy.home or level is Level.OFF:
-            why = "home is measured" if level is policy.home else "off is 1 by definition"
-            raise ConfigError(f"{table.key(name)} cannot be stated: {why}")
-        numbers = value if isinstance(value, list) else []
-        whole = len(numbers) == 3 and all(isinstance(one, int | float) for one in numbers)
-        if not whole or not 0.0 < numbers[0] <= numbers[1] <= numbers[2]:
-            raise ConfigError(f"{table.key(name)} must be lower bound, estimate and upper bound, got {value!r}")
-        found[level] = Bounds(*map(float, numbers))
-    return found
-
-
 def _pages(source: ConfigTable, policy: FallbackSettings) -> dict[Level, tuple[str, ...]]:
     table = source.table("pages")
     found: dict[Level, tuple[str, ...]] = {}
@@ -237,7 +221,7 @@ def _pages(source: ConfigTable, policy: FallbackSettings) -> dict[Level, tuple[s
 
 def _prometheus(source: ConfigTable, timeout_s: float) -> PrometheusAddress | None:
     url = source.take("prometheus")
-    headers = _labels(source.key("headers"), source.take("headers", {}))
+    headers = label_table(source.key("headers"), source.take("headers", {}))
     token_file, ca_file = source.path("token_file"), source.path("ca_file")
     insecure, matchers = source.flag("insecure"), source.text("match", "")
     if url is None:
@@ -251,17 +235,3 @@ def _check_url(key: str, url: Any) -> None:
         setting_values.page_url(url if isinstance(url, str) else "")
     except ValueError as error:
         raise ConfigError(f"{key} cannot be used as a URL: {error}") from error
-
-
-def _labels(key: str, value: Any) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise ConfigError(f"{key} must be a table of texts, got {value!r}")
-    return dict(value)
-
-
-def _level(key: str, name: str) -> Level:
-    try:
-        return Level(name)
-    except ValueError:
-        names = ", ".join(level.value for level in Level)
-        raise ConfigError(f"{key}: {name!r} is no level; there are {names}") from None

@@ -17,8 +17,8 @@ class FallbackSettings:
         switch_cost_s: seconds of the whole capacity that a switch costs (drain, cold prefix cache; a restart if
             there is no second pool). Regret must exceed it first: at most twice the cost of knowing the future.
         dwell_s: least time on a level. 900: alarms and autoscalers settle within a quarter of an hour.
-        flips_per_day: switches in any 24 hours; at the limit the policy latches and somebody must look. 4: two
-            drifts a day, each with its return.
+        flips_per_day: switches in any 24 hours; at the limit the policy latches and somebody must look. 4: a drift
+            with its return, and a second one; the last is kept for leaving.
         probe_first_s: wait from a fallback to the first probe. 600: a rollback of a bad deploy takes minutes.
         probe_most_s: longest wait; it doubles from probe to probe. 3,600: a probe takes 2 to 15 s of the capacity,
             one an hour at most 0.4 %, and an hour without a good draft about a third of it. The wait of least cost

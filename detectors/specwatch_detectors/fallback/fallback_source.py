@@ -6,16 +6,18 @@ Samples come from any API that speaks Prometheus, or straight from the pages of 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from specwatch_detectors.change_watch import ADAPTIVE_SPAN_S
+from specwatch_detectors.fallback.adaptation import adaptation
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.level_rule import LevelRule
 from specwatch_detectors.fallback.missing_payoff import missing_payoff
 from specwatch_detectors.fallback.observation import Observation, ObservationError, Seen
-from specwatch_detectors.fallback.pod_sights import PodSight, together
+from specwatch_detectors.fallback.pod_sights import UNKNOWN_DESIGN, PodSight, together
 from specwatch_detectors.payoff.payoff import Bounds
 from specwatch_detectors.reading import DriftState
 from specwatch_detectors.watch.pod_labels import Labels, PodLabels
@@ -25,6 +27,7 @@ from specwatch_exporters.metric import Metric
 
 LOOK_BACK_S: Final = 300.0
 """Over which drafts are counted: about the memory of the payoff meter."""
+Pods = Mapping[Level, Mapping[Labels, PodSight]]
 _WORST: Final = (DriftState.DRIFTED, DriftState.WATCH, DriftState.OK)
 
 
@@ -37,7 +40,7 @@ class SourceSettings:
         home: level to come back to.
         rule: tells levels apart.
         estimates: stated speed-ups of levels that nothing measures; a measured one wins.
-        adapts: what the engine changes by itself, or empty.
+        adapts: what the operator says that the engine changes by itself, empty for nothing; None for what is seen.
         revision_labels: labels of the home level's series that name versions of target and draft.
         deployments: whose rollouts and scaling are looked at, through kube-state-metrics.
         home_deployments: likewise, of those that serve the home level alone.
@@ -48,7 +51,7 @@ class SourceSettings:
     home: Level
     rule: LevelRule = field(default_factory=LevelRule)
     estimates: Mapping[Level, Bounds] = field(default_factory=dict)
-    adapts: str = ""
+    adapts: str | None = None
     revision_labels: tuple[str, ...] = ()
     deployments: tuple[str, ...] = ()
     home_deployments: tuple[str, ...] = ()
@@ -79,6 +82,11 @@ class Motion:
     home_scaling: bool = False
 
 
+def readable(_level: Level) -> str:
+    """No page is unreadable: whoever has none reads none."""
+    return ""
+
+
 class SeriesSource:
     """Looks at the levels through raw samples.
 
@@ -86,12 +94,20 @@ class SeriesSource:
         source: gives samples.
         settings: what to look for.
         labels: tells pods apart.
+        unreadable: which pages of a level cannot be read, and why, or empty; asked where nothing is known of it.
     """
 
-    def __init__(self, source: Source, settings: SourceSettings, labels: PodLabels | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        settings: SourceSettings,
+        labels: PodLabels | None = None,
+        unreadable: Callable[[Level], str] = readable,
+    ) -> None:
         self._source = source
         self._settings = settings
         self._labels = labels or PodLabels()
+        self._unreadable = unreadable
 
     def observe(self, now: float, level: Level, since: float) -> Observation:
         """Look.
@@ -103,22 +119,22 @@ class SeriesSource:
         try:
             pods = self._pods(end, level, since)
             drift, revision = self._drift(end, level), self._revision(end, level)
-            motion = self._motion(end)
-            missing = "" if pods.get(level) else self._missing(end, level)
+            motion, adapts = self._motion(end), self._adapts(end, level, since)
+            levels = self._estimated(pods, end) | self._measured(pods)
+            missing = "" if level in levels or level is Level.OFF else self._missing(end, level)
         except SourceError as error:
             raise ObservationError(str(error)) from error
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ObservationError(f"the answer holds no samples as Prometheus gives them: {error!r}") from error
-        levels = {own: seen for own, found in pods.items() if (seen := together(found.values())) is not None}
         return Observation(
             at=end,
-            levels={**self._estimated(pods, end), **levels},
+            levels=levels,
             drift=drift,
             rollout=motion.rollout,
             scaling=motion.scaling,
             home_rollout=motion.home_rollout,
             home_scaling=motion.home_scaling,
-            adapts=self._settings.adapts,
+            adapts=adapts,
             revision=revision,
             missing=missing,
         )
@@ -134,19 +150,19 @@ class SeriesSource:
                 batch[one.labels["bound"]] = (value, at)
         for own, one in self._of_levels(drift_catalog.DESIGN, end, level):
             _pod(pods, own, one).design = one.newest[1]
-        running: dict[tuple[Level, Labels], float] = {}
+        running: dict[tuple[Level, Labels, str], float] = {}
         for own, one in self._of_levels(catalog.RUNNING, end, level):
-            running[own, one.pod] = running.get((own, one.pod), 0.0) + one.newest[1]
-        for (own, pod), count in running.items():
-            pods.setdefault(own, {}).setdefault(pod, PodSight()).running = count
+            running[own, one.pod, one.labels.get("engine", "")] = one.newest[1]  # two views are not added
+        for (own, pod, _), count in running.items():
+            sight = pods.setdefault(own, {}).setdefault(pod, PodSight())
+            sight.running = (sight.running or 0.0) + count
         self._count(pods, end, level, begin)
         return pods
 
     def _missing(self, end: float, level: Level) -> str:
         own = self._settings
-        return missing_payoff(
-            self._source.fetch(payoff_catalog.SPEEDUP.name, end - LOOK_BACK_S, end), own.model, own.rule, level
-        )
+        found = self._source.fetch(payoff_catalog.SPEEDUP.name, end - LOOK_BACK_S, end)
+        return self._unreadable(level) or missing_payoff(found, own.model, own.rule, level)
 
     def _count(self, pods: dict[Level, dict[Labels, PodSight]], end: float, level: Level, begin: float) -> None:
         """Drafts of each pod; two views of one counter are not added."""
@@ -158,12 +174,14 @@ class SeriesSource:
         for (own, pod, _), drafts in counted.items():
             pods.setdefault(own, {}).setdefault(pod, PodSight()).drafts += drafts
 
-    def _estimated(self, pods: Mapping[Level, Mapping[Labels, PodSight]], end: float) -> dict[Level, Seen]:
-        found = {}
-        for level, bounds in self._settings.estimates.items():
-            effective = sum(pod.drafts / max(1.0, pod.design) for pod in pods.get(level, {}).values())
-            found[level] = Seen(bounds, end, effective)
-        return found
+    def _measured(self, pods: Pods) -> dict[Level, Seen]:
+        return {own: seen for own, found in pods.items() if (seen := together(found.values())) is not None}
+
+    def _estimated(self, pods: Pods, end: float) -> dict[Level, Seen]:
+        """Stated levels; their drafts say that there is traffic, and no design effect makes little of it."""
+        drafts = {level: sum(pod.drafts for pod in own.values()) for level, own in pods.items()}
+        stated = self._settings.estimates.items()
+        return {level: Seen(bounds, end, drafts.get(level, 0.0) / UNKNOWN_DESIGN) for level, bounds in stated}
 
     def _drift(self, end: float, level: Level) -> DriftState:
         states = {
@@ -195,6 +213,19 @@ class SeriesSource:
                 found.add(f"{labels.get('kind', 'engine')} {labels['version']}")
         return found
 
+    def _adapts(self, end: float, level: Level, since: float) -> str:
+        """What the engines of the level in force change by themselves; the operator's word is the last."""
+        if self._settings.adapts is not None:
+            return self._settings.adapts
+        begin = since if self._settings.rule.shared else 0.0
+        declared = [one.labels for own, one in self._of_levels(catalog.ADAPTS, end, level) if own is level]
+        depths = [
+            [(at, value) for at, value in one.samples if at > begin]
+            for own, one in self._of_levels(catalog.NUM_SPECULATIVE_TOKENS, end, level, ADAPTIVE_SPAN_S)
+            if own is level
+        ]
+        return adaptation(declared, depths)
+
     def _motion(self, end: float) -> Motion:
         """Whether pods are being replaced, and whether added pods are not ready."""
         home = self._settings.home_deployments
@@ -219,10 +250,12 @@ class SeriesSource:
         newest = ((series["metric"].get("deployment", ""), _samples(series)) for series in found)
         return {name: samples[-1][1] for name, samples in newest if samples}
 
-    def _of_levels(self, metric: Metric, end: float, in_force: Level) -> Iterator[tuple[Level, _Series]]:
+    def _of_levels(
+        self, metric: Metric, end: float, in_force: Level, look_back_s: float = LOOK_BACK_S
+    ) -> Iterator[tuple[Level, _Series]]:
         """Fresh series of a metric that belong to the model and to a level."""
         own = frozenset(metric.labels)
-        for series in self._source.fetch(metric.name, end - LOOK_BACK_S, end):
+        for series in self._source.fetch(metric.name, end - look_back_s, end):
             labels, samples = series["metric"], _samples(series)
             if labels.get("model") != self._settings.model or not samples:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from specwatch_detectors.fallback.audit_log import LATEST
 from specwatch_detectors.fallback.decision import Act, Decision, Veto
 from specwatch_detectors.fallback.fallback_inputs import FallbackInputs
 from specwatch_detectors.fallback.level import Level
@@ -38,8 +39,8 @@ def inputs_from_json(body: Mapping[str, Any]) -> FallbackInputs:
     try:
         probe = body.get("probe")
         return FallbackInputs(
-            now=float(body["now"]),
-            measured_at=None if body.get("measured_at") is None else float(body["measured_at"]),
+            now=_time(body["now"]),
+            measured_at=None if body.get("measured_at") is None else _time(body["measured_at"]),
             speedup={Level(name): _bounds(value) for name, value in body.get("speedup", {}).items()},
             effective_drafts=float(body.get("effective_drafts", 0.0)),
             drift=DriftState(body.get("drift", DriftState.CANNOT_TELL)),
@@ -72,6 +73,13 @@ def decision_from_json(body: Mapping[str, Any]) -> Decision:
         return Decision(Act(body["act"]), Level(body["level"]), str(body["reason"]), veto)
     except (KeyError, TypeError) as error:
         raise ValueError(f"no decision of the policy: {error}") from error
+
+
+def _time(value: Any) -> float:
+    time = float(value)
+    if not 0.0 <= time < LATEST:  # NaN fails too
+        raise ValueError(f"{value} is no time in epoch seconds")
+    return time
 
 
 def _triple(bounds: Bounds) -> list[float]:

@@ -48,8 +48,7 @@ def movement(
     if decision.act in {Act.STAY, Act.RECOMMEND}:
         return None
     if decision.act is Act.SWITCH:
-        homewards = Cause.NEW_REVISION if probe_share is None else Cause.PAYS_AGAIN
-        wanted = Movement(homewards if after.level is settings.home else Cause.NOT_PAYING, after.level, 1.0)
+        wanted = Movement(_switched(after, settings, probe_share), after.level, 1.0)
     elif not probe_share:
         return None
     elif after.probe_began is not None:
@@ -57,6 +56,15 @@ def movement(
     else:
         wanted = Movement(Cause.PROBE_END, after.level, 1.0)
     return None if same_shares(position, _shares(wanted, after.level)) else wanted
+
+
+def _switched(after: FallbackState, settings: FallbackSettings, probe_share: float | None) -> Cause:
+    """Why the policy switches."""
+    if after.level is not settings.home:
+        return Cause.NOT_PAYING
+    if after.doubted is not None and after.doubted_at == after.since:
+        return Cause.ESTIMATE_WRONG
+    return Cause.NEW_REVISION if probe_share is None else Cause.PAYS_AGAIN
 
 
 def begun(

@@ -37,6 +37,9 @@ def _leaving(view: ControllerView, state: FallbackState) -> Iterator[str]:
     best, there = max(known, key=lambda pair: pair[1].estimate)
     limit = (1.0 - settings.margin) * there.estimate
     here = inputs.of(state.level)
+    if inputs.adapts:
+        yield f"Nothing takes traffic from {state.level.words}: the engine adapts by itself ({inputs.adapts})."
+        return
     seen = "unknown now" if here is None else f"{here.upper:.2f}x now"
     text = f"{best.words} takes over when the upper bound of {state.level.words} ({seen}) is under {limit:.2f}x"
     yield f"{text} and more than {settings.switch_cost_s:.0f} s of capacity are lost ({state.regret_s:.0f} s now)."

@@ -8,6 +8,7 @@ from typing import Final
 
 from prometheus_client.metrics_core import Metric
 
+from specwatch_detectors.change_watch import ADAPTIVE_SPAN_S
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.watch.source import RawSeries, SourceError
 from specwatch_exporters import catalog
@@ -18,6 +19,8 @@ from specwatch_exporters.sidecar.fetch_error import FetchError
 LEVEL_LABEL: Final = "specwatch_level"
 """Label that says of which level a page is."""
 KEEP_S: Final = 600.0
+LONGER_S: Final = {catalog.NUM_SPECULATIVE_TOKENS.name: ADAPTIVE_SPAN_S}
+"""Metrics that are kept longer."""
 Read = Callable[[], Iterable[Metric]]
 """Gives the families of a page, or raises OSError or ValueError with one line."""
 
@@ -38,6 +41,7 @@ class PageSource:
         self._series: dict[str, dict[tuple[tuple[str, str], ...], deque[tuple[float, float]]]] = {}
         self._polled = 0.0
         self._failed = ""
+        self._problems: dict[Level, list[str]] = {}
 
     def fetch(self, metric: str, start: float, end: float) -> list[RawSeries]:
         """All samples of a metric with start < time <= end.
@@ -56,16 +60,21 @@ class PageSource:
                 found.append({"metric": dict(labels), "values": values})
         return found
 
+    def unreadable(self, level: Level) -> str:
+        """Which pages of a level could not be read when they were read last, and why; empty if all could."""
+        return "; ".join(self._problems.get(level, []))
+
     def _poll(self, now: float) -> None:
-        problems = []
+        self._problems = {}
         for level, instance, read in self._pages:
             try:
                 families = list(read())
             except (OSError, ValueError) as error:
-                problems.append(f"{instance}: {error}")
+                self._problems.setdefault(level, []).append(f"{instance}: {error}")
                 continue
             self._take(families, {LEVEL_LABEL: level.value, "instance": instance}, now)
         self._polled = now
+        problems = [words for own in self._problems.values() for words in own]
         self._failed = "; ".join(problems) if len(problems) == len(self._pages) else ""
 
     def _take(self, families: list[Metric], more: Mapping[str, str], now: float) -> None:
@@ -79,7 +88,7 @@ class PageSource:
             kept = self._series.setdefault(one.name, {}).setdefault(labels, deque())
             if not kept or kept[-1][0] < at:
                 kept.append((at, one.value))
-            while kept and kept[0][0] <= now - KEEP_S:
+            while kept and kept[0][0] <= now - LONGER_S.get(one.name, KEEP_S):
                 kept.popleft()
 
 

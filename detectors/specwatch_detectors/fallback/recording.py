@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from specwatch_detectors.fallback.audit_log import LATEST
 from specwatch_detectors.fallback.fallback_inputs import FallbackInputs
 from specwatch_detectors.fallback.fallback_settings import FallbackSettings
 from specwatch_detectors.fallback.inputs_json import inputs_from_json
@@ -22,7 +24,7 @@ class RecordingError(ValueError):
 
 
 def read_recording(
-    path: Path, settings: FallbackSettings, rule: LevelRule, estimates: Mapping[Level, Bounds]
+    path: Path, settings: FallbackSettings, rule: LevelRule, estimates: Mapping[Level, Bounds], model: str = ""
 ) -> list[FallbackInputs]:
     """Inputs in order of time.
 
@@ -32,6 +34,7 @@ def read_recording(
         settings: constants of the policy.
         rule: tells levels apart in a dump; series of no level belong to home.
         estimates: of levels that a dump has no series of.
+        model: whose series of a dump count; empty for the only one that it holds.
 
     Raises:
         RecordingError: it holds nothing that can be replayed.
@@ -44,7 +47,7 @@ def read_recording(
         raise RecordingError(f"{path} is no text") from error
     try:
         dump = _dump(text)
-        found = list(_lines(text)) if dump is None else list(_rows(dump, settings, rule, estimates))
+        found = list(_lines(text)) if dump is None else list(_rows(_of_one(dump, model), settings, rule, estimates))
     except KeyError as error:
         raise RecordingError(f"{path}: a series has no label or key {error}") from error
     except (AttributeError, TypeError, ValueError) as error:
@@ -81,6 +84,21 @@ def _lines(text: str) -> Iterator[FallbackInputs]:
             raise ValueError(f"line {number}: {error}") from error
 
 
+def _of_one(series: list[Any], model: str) -> list[Any]:
+    """Series of the payoff of one model: two models put together are none.
+
+    Raises:
+        ValueError: there are several, and none is named; or the one that is named is not there.
+    """
+    found = [one for one in series if one["metric"].get("__name__", SPEEDUP.name) == SPEEDUP.name]
+    models = sorted({str(one["metric"].get("model", "")) for one in found})
+    if not model and len(models) > 1:
+        raise ValueError(f"it holds {', '.join(models)}: name one in a configuration, with --config")
+    if model and models and model not in models:
+        raise ValueError(f"it holds {', '.join(models)}, and not {model}")
+    return [one for one in found if not model or one["metric"].get("model", "") == model]
+
+
 def _rows(
     series: list[Any], settings: FallbackSettings, rule: LevelRule, estimates: Mapping[Level, Bounds]
 ) -> Iterator[FallbackInputs]:
@@ -88,13 +106,14 @@ def _rows(
     at_times: dict[float, dict[Level, dict[str, PodSight]]] = {}
     for one in series:
         labels = one["metric"]
-        if labels.get("__name__", SPEEDUP.name) != SPEEDUP.name:
-            continue
         level = (None if rule.shared else rule.level(labels, settings.home)) or settings.home
         pod = json.dumps({name: own for name, own in labels.items() if name not in {"batch", "bound"}})
-        for at, value in one["values"]:
-            sight = at_times.setdefault(float(at), {}).setdefault(level, {}).setdefault(pod, PodSight())
-            sight.bounds.setdefault(labels["batch"], {})[labels["bound"]] = (float(value), float(at))
+        samples = ((float(at), float(value)) for at, value in one["values"])
+        for at, value in samples:
+            if not (0.0 <= at < LATEST and math.isfinite(value)):
+                continue
+            sight = at_times.setdefault(at, {}).setdefault(level, {}).setdefault(pod, PodSight())
+            sight.bounds.setdefault(labels["batch"], {})[labels["bound"]] = (value, at)
     for at, levels in sorted(at_times.items()):
         seen = {level: found for level, pods in levels.items() if (found := together(pods.values())) is not None}
         speedup = {**estimates, **{level: own.bounds for level, own in seen.items()}}

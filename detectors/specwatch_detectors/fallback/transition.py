@@ -23,6 +23,7 @@ class Cause(StrEnum):
     PROBE_END = "probe_end"
     PAYS_AGAIN = "pays_again"
     NEW_REVISION = "new_revision"
+    ESTIMATE_WRONG = "estimate_wrong"
     OPERATOR = "operator"
 
 

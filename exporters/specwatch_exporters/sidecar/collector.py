@@ -146,14 +146,16 @@ def _derived(metric: catalog.Metric, view: EngineView) -> Iterator[Metric]:
 def _declared(view: EngineView) -> Iterator[Metric]:
     info = _gauge(catalog.SPECULATION_INFO)
     depth = _gauge(catalog.NUM_SPECULATIVE_TOKENS)
+    adapts = _gauge(catalog.ADAPTS)
     for report in view.recent:
         method = "off" if report.state is State.OFF and report.method is None else report.method or "unknown"
         info.add_metric([report.model, method, report.definition], 1.0)
         if report.speculative_tokens is not None:
             depth.add_metric([report.model], float(report.speculative_tokens))
+        if view.facts.adaptive:
+            adapts.add_metric([report.model, "adaptive K"], 1.0)
     yield info
-    if depth.samples:
-        yield depth
+    yield from (family for family in (depth, adapts) if family.samples)
 
 
 def _states(view: EngineView, *, stale: bool) -> Metric:

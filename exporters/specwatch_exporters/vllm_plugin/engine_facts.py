@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from specwatch_exporters.request_labels import UNKNOWN, model_label
 
 OFF = "off"
+_ADAPTS: Final = {
+    "num_speculative_tokens_per_batch_size": "K by batch",
+    "enable_adaptive_verification": "adaptive verification",
+}
+"""Settings of vLLM's speculative configuration that make it change drafting by itself, where they are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +25,15 @@ class EngineFacts:
         speculative_tokens: configured draft tokens per step, or None.
         drafting: False where the speculative counts mean something else: diffusion models report denoising steps
             through them (vLLM 0.24 and newer).
+        adapts: what the engine changes by itself while it runs: its K by batch size (0.24 and newer), how much of a
+            draft is verified (0.28 and newer).
     """
 
     model: str
     method: str
     speculative_tokens: int | None
     drafting: bool
+    adapts: tuple[str, ...] = ()
 
 
 def read_facts(vllm_config: Any) -> EngineFacts:
@@ -38,6 +46,7 @@ def read_facts(vllm_config: Any) -> EngineFacts:
         method=OFF if speculation is None else model_label(str(getattr(speculation, "method", None) or UNKNOWN)),
         speculative_tokens=depth if isinstance(depth, int) else None,
         drafting=speculation is not None and not getattr(model_config, "is_diffusion", False),
+        adapts=tuple(what for setting, what in _ADAPTS.items() if getattr(speculation, setting, None)),
     )
 
 

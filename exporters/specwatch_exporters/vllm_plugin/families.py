@@ -36,6 +36,7 @@ class PluginFamilies:
         self.errors = _counter(step_catalog.PLUGIN_ERRORS, registry)
         self.speculation_info = _gauge(catalog.SPECULATION_INFO, registry)
         self.speculative_tokens = _gauge(catalog.NUM_SPECULATIVE_TOKENS, registry)
+        self.adapts = _gauge(catalog.ADAPTS, registry)
         self.build_info = _gauge(catalog.BUILD_INFO, registry)
         batch = step_catalog.STEP_BATCH
         self.step_batch = WeightedHistogram(
@@ -43,10 +44,12 @@ class PluginFamilies:
         )
 
     def declare(self, facts: EngineFacts, version: str) -> None:
-        """Set what is constant: method, number of speculative tokens, version of specwatch."""
+        """Set what is constant: method, number of speculative tokens, what adapts, version of specwatch."""
         self.speculation_info.labels(facts.model, facts.method, DEFINITION).set(1)
         if facts.speculative_tokens is not None:
             self.speculative_tokens.labels(facts.model).set(facts.speculative_tokens)
+        for what in facts.adapts:
+            self.adapts.labels(facts.model, what).set(1)
         self.build_info.labels(version).set(1)
 
 

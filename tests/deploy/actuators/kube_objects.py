@@ -59,7 +59,8 @@ class KubeObjects:
         return [
             deepcopy(found)
             for (one, place, _), found in sorted(self._kept.items())
-            if (one, place) == (plural, namespace)
+            if one == plural
+            and namespace in {place, ""}
             and labels.items() <= (found["metadata"].get("labels") or {}).items()
         ]
 

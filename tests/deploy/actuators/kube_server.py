@@ -21,11 +21,13 @@ from deploy.actuators.kube_objects import Key, KubeObjects, RefusedError
 
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 GROUPS = {
-    "": {"services", "pods"},
+    "": {"services", "pods", "configmaps"},
     "apps": {"deployments"},
     "discovery.k8s.io": {"endpointslices"},
     "gateway.networking.k8s.io": {"httproutes"},
     "coordination.k8s.io": {"leases"},
+    "keda.sh": {"scaledobjects"},
+    "autoscaling": {"horizontalpodautoscalers"},
 }
 
 
@@ -116,11 +118,8 @@ class KubeServer:
         key = (plural, namespace, name)
         if method == "GET" and not name:
             wanted = dict(part.split("=", 1) for part in query.get("labelSelector", "").split(",") if part)
-            return 200, {
-                "kind": "List",
-                "apiVersion": "v1",
-                "items": self.objects.select(plural, namespace, wanted),
-            }
+            found = self.objects.select(plural, namespace, wanted)
+            return 200, {"kind": "List", "apiVersion": "v1", "items": found}
         if method == "GET":
             return 200, self.objects.get(key)
         return self._write(method, key, query, kind, body)
@@ -160,6 +159,8 @@ def place(path: str) -> tuple[str, str, str, str, str]:
     """Group, namespace, plural, name and subresource of a path."""
     parts = path.strip("/").split("/")
     group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1], parts[3:])
+    if rest[:1] != ["namespaces"]:
+        return group, "", rest[0], "", ""  # of all namespaces
     _, namespace, plural, name, sub = (*rest, "", "", "", "", "")[:5]
     return group, namespace, plural, name, sub
 

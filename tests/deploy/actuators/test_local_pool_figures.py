@@ -99,7 +99,8 @@ def test_a_further_step_is_compared_with_before_the_first() -> None:
     comparison.moved(between, ["a", "b"], first=False)
     steady(comparison, clock, {**between, "b": figures(*[0.2] * 80)})
     change = comparison.change(["b"])
-    assert change == HealthChange(30, 0.0, 0.0, figures(*[0.1] * 50).p99_s(1), figures(*[0.2] * 30).p99_s(1))
+    p99 = figures(*[0.1] * 50).p99_s(1), figures(*[0.2] * 30).p99_s(1)
+    assert change == HealthChange(30, 0.0, 0.0, *p99, unit="s per token")
 
 
 def test_only_the_last_minutes_are_before() -> None:

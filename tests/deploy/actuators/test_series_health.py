@@ -191,7 +191,7 @@ def test_what_gained_traffic_is_held_against_the_traffic_before(fleet: Fleet) ->
     fleet.scrapes(2, lambda: fleet.ngram.work(0.7, 30))
     good = fleet.watch.health()
     assert (good.ok, good.known) == (True, True)
-    assert good.reason == "n-gram: errors 0.00% (0.00% before), p99 0.995 s (0.995 s before)"
+    assert good.reason == "n-gram: errors 0.00% (0.00% before), p99 0.995 s (0.995 before)"
     fleet.scrapes(2, lambda: fleet.ngram.work(0.7, 30, error=10))
     bad = fleet.watch.health()
     assert (bad.ok, bad.known) == (False, True)
@@ -204,7 +204,7 @@ def test_slower_answers_are_a_regression(fleet: Fleet) -> None:
     fleet.scrapes(2, lambda: fleet.ngram.work(1.9, 30))
     bad = fleet.watch.health()
     assert (bad.ok, bad.known) == (False, True)
-    assert "p99 1.99 s (0.995 s before)" in bad.reason
+    assert "p99 1.99 s (0.995 before)" in bad.reason
 
 
 def test_a_drafter_that_gets_worse_does_not_stop_the_way_to_ngram(fleet: Fleet) -> None:
@@ -225,7 +225,7 @@ def test_a_further_step_is_held_against_the_time_before_the_first(fleet: Fleet) 
     fleet.watch.moved(SHIFTED, AWAY)
     fleet.watch.health()
     fleet.scrapes(2, lambda: fleet.ngram.work(1.9, 30))
-    assert "p99 1.99 s (0.995 s before)" in fleet.watch.health().reason
+    assert "p99 1.99 s (0.995 before)" in fleet.watch.health().reason
 
 
 def test_what_pods_did_while_they_were_replaced_says_nothing_of_the_new_ones(fleet: Fleet) -> None:

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from specwatch_detectors.fallback import fallback_config, fallback_replay, mover, policy, transition_run
+from specwatch_detectors.fallback import (
+    fallback_config,
+    fallback_replay,
+    mover,
+    policy,
+    seen_config,
+    transition_run,
+)
 from specwatch_detectors.fallback.advice_lever import AdviceLever
 from specwatch_detectors.fallback.config_table import ConfigError
 from specwatch_detectors.fallback.fallback_assembly import make_controller, make_lever, make_series, make_source
@@ -115,6 +122,11 @@ def test_pages_instead_of_prometheus() -> None:
             {"source": {"prometheus": "http://a", "levels": {"draft": "x"}}},
             r"\[source.levels\] draft must be a table",
         ),
+        ({"source": {"prometheus": "http://a", "levels": {"fewer": {"job": "x"}}}}, "fewer: levels does not"),
+        ({"source": {"pages": {"draft": "http://a"}, "level_label": "pool"}}, "level_label means nothing to"),
+        ({"source": {"pages": {"draft": "http://a"}, "insecure": False}}, "insecure means nothing to pages"),
+        ({"estimates": {"fewer": [1, 1, 1]}}, r"\[estimates\] fewer: levels does not declare fewer"),
+        ({"lever": {"kind": "none", "level": "fewer"}}, r"\[lever\] level: levels does not declare fewer"),
         ({"source": {"prometheus": "http://a", "urll": 1}}, r"\[source\] urll is no setting"),
         ({"lever": {}}, r"\[lever\] kind must be text, and is missing"),
         ({"lever": {"kind": "none", "url": "x"}}, r"\[lever\] url means nothing"),
@@ -211,7 +223,7 @@ def test_the_policy_has_no_number_that_is_no_setting() -> None:
 
 def test_every_key_of_the_configuration_is_in_the_docs() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs" / "fallback.md").read_text()
-    source = Path(fallback_config.__file__).read_text()
+    source = "".join(Path(str(module.__file__)).read_text() for module in (fallback_config, seen_config))
     keys = set(re.findall(r'(?:top|source|table|lever)\.\w+\(\s*"(\w+)"', source))
     assert {"model", "revision_labels", "home_deployments", "depth", "canary"} <= keys
     missing = [

@@ -107,6 +107,15 @@ def test_what_would_change_the_level(new_rig: NewRig) -> None:
     assert "A probe is under way." in told(own)
 
 
+def test_nothing_would_change_the_level_of_an_engine_that_adapts(new_rig: NewRig) -> None:
+    own = new_rig(lambda _: 0.8)
+    own.world.changes = {"adapts": "K by batch"}
+    own.rounds(20)
+    assert told(own) == "Nothing takes traffic from the drafter: the engine adapts by itself (K by batch)."
+    assert value(own, "veto", veto="adapts") == 1.0
+    assert own.lever.calls == []
+
+
 def test_what_would_change_a_lever_of_all_or_nothing(new_rig: NewRig) -> None:
     own = new_rig(lambda _: 0.8, steps=(1.0,))
     own.until(at_rest(Level.NGRAM))

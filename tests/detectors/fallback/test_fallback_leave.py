@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from detectors.fallback.controller_rig import QUICK, NewRig, at_rest
+from specwatch_detectors.fallback.audit_words import story
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.operator_command import Order
 
@@ -23,6 +24,8 @@ def test_an_operator_leaves_a_level_that_pays_and_probes_bring_the_traffic_home(
     assert own.lever.calls == ["apply to 50 % draft, 50 % ngram", "apply to 100 % ngram"]
     assert own.entries("intent")[0]["command"] == "leave"
     assert own.entries("intent")[0]["words"] == "somebody asked for it"
+    told = [line.text for line in story(own.entries())]
+    assert told[-1] == "n-gram has all of the traffic, as ordered; 0 of 100 requests failed"
     own.until(at_rest(Level.DRAFT))
 
 

@@ -119,12 +119,38 @@ def test_a_dump_of_payoff_series_is_a_recording(tmp_path: Path) -> None:
     assert stated[0].speedup[Level.NGRAM] == exact(1.1)
 
 
+def test_models_of_one_dump_are_kept_apart(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    both = dump(("", 0.8), ("ngram", 1.2))
+    other = dump(("", 3.0))["data"]["result"]
+    both["data"]["result"] += [{**one, "metric": {**one["metric"], "model": "other"}} for one in other]
+    path.write_text(json.dumps(both))
+    with pytest.raises(RecordingError, match=f"it holds {MODEL}, other: name one"):
+        read_recording(path, SETTINGS, RULE, {})
+    found = read_recording(path, SETTINGS, RULE, {}, MODEL)
+    assert found[0].speedup == {Level.DRAFT: exact(0.8), Level.NGRAM: exact(1.2)}
+    with pytest.raises(RecordingError, match=f"it holds {MODEL}, other, and not third"):
+        read_recording(path, SETTINGS, RULE, {}, "third")
+
+
+def test_samples_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    whole = dump(("", 0.8))
+    for one in whole["data"]["result"]:
+        one["values"] = [[at, "NaN"] for at, _ in one["values"]]
+    path.write_text(json.dumps(whole))
+    with pytest.raises(RecordingError, match="holds no inputs"):
+        read_recording(path, SETTINGS, RULE, {})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "no inputs"),
         ("hello\n", "no inputs"),
         ('{"now": 1, "speedup": {"draft": [1]}}\n', "line 1"),
+        ('{"now": 1e400}\n', "inf is no time"),
+        ('{"now": 1, "measured_at": 1e300}\n', "is no time"),
         ('{"data": {"result": [{"values": []}]}}', "metric"),
     ],
 )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from detectors.fallback.series_samples import MODEL, NOW, Samples, source, state
 from detectors.watch.prometheus_api import prometheus_api
 from detectors.watch.sample_store import SampleStore
 from specwatch_detectors.fallback.fallback_settings import FallbackSettings
 from specwatch_detectors.fallback.fallback_source import SeriesSource, SourceSettings
-from specwatch_detectors.fallback.fallback_state import FallbackState
 from specwatch_detectors.fallback.level import Level
 from specwatch_detectors.fallback.level_rule import LevelRule
 from specwatch_detectors.fallback.observation import ObservationError, inputs_of
@@ -21,53 +21,6 @@ from specwatch_detectors.payoff.payoff import Bounds
 from specwatch_detectors.reading import DriftState
 from specwatch_detectors.watch.prometheus_address import PrometheusAddress
 from specwatch_detectors.watch.prometheus_source import PrometheusSource
-from specwatch_detectors.watch.source import RawSeries, SourceError
-
-NOW = 10_000.0
-MODEL = "llama"
-
-
-class Samples:
-    """A source of samples in memory."""
-
-    def __init__(self) -> None:
-        self.series: dict[str, list[RawSeries]] = {}
-        self.down = ""
-
-    def add(self, metric: str, values: Sequence[tuple[float, float]], **labels: str) -> None:
-        pairs = [(at, str(value)) for at, value in values]
-        self.series.setdefault(metric, []).append({"metric": {"model": MODEL, **labels}, "values": pairs})
-
-    def payoff(
-        self, level: str, three: tuple[float, ...], batch: str = "8", at: float = NOW, **labels: str
-    ) -> None:
-        for bound, value in zip(("lower", "estimate", "upper"), three, strict=True):
-            own = {"specwatch_level": level, "batch": batch, "bound": bound, **labels}
-            self.add("specwatch_payoff_speedup_ratio", [(at, value)], **own)
-
-    def drafts(self, level: str, *values: float, **labels: str) -> None:
-        own = {"specwatch_level": level, "engine": "0", "definition": "d", **labels}
-        times = [NOW - 10.0 * (len(values) - 1 - n) for n in range(len(values))]
-        self.add("specwatch_drafts_total", list(zip(times, values, strict=True)), **own)
-
-    def fetch(self, metric: str, start: float, end: float) -> Sequence[RawSeries]:
-        if self.down:
-            raise SourceError(self.down)
-        found: list[RawSeries] = []
-        for one in self.series.get(metric, []):
-            values = [pair for pair in one["values"] if start < pair[0] <= end]
-            if values:
-                found.append({"metric": one["metric"], "values": values})
-        return found
-
-
-def source(samples: Samples, **settings: Any) -> SeriesSource:
-    known = {"model": MODEL, "home": Level.DRAFT, "rule": LevelRule("specwatch_level"), **settings}
-    return SeriesSource(samples, SourceSettings(**known))
-
-
-def state(level: Level = Level.DRAFT, **values: Any) -> FallbackState:
-    return FallbackState(level, 0.0, **values)
 
 
 def test_pods_count_by_their_drafts() -> None:
@@ -325,3 +278,38 @@ def test_no_page_at_all_is_an_error() -> None:
     looked = SeriesSource(PageSource({Level.DRAFT: [broken]}), SourceSettings(MODEL, Level.DRAFT))
     with pytest.raises(ObservationError, match="draft 0: no metrics page"):
         looked.observe(NOW, Level.DRAFT, 0.0)
+
+
+def test_a_busy_level_that_is_only_stated_has_traffic_whatever_the_drift_test_thinks() -> None:
+    """Its design effect reaches tens of thousands on a busy fleet: n-gram would be too little traffic for ever."""
+    samples = Samples()
+    samples.drafts("ngram", 0, 90_000, instance="a")
+    samples.add("specwatch_drift_design_effect_ratio", [(NOW, 35_000.0)], specwatch_level="ngram", instance="a")
+    stated = source(samples, estimates={Level.NGRAM: Bounds(1.0, 1.1, 1.2)})
+    assert stated.observe(NOW, Level.NGRAM, 0.0).levels[Level.NGRAM].effective == pytest.approx(2000.0)
+
+
+def test_two_views_of_running_requests_are_not_added() -> None:
+    samples = Samples()
+    samples.payoff("draft", (1.4, 1.5, 1.6), batch="8", instance="a")
+    samples.payoff("draft", (0.8, 0.9, 1.0), batch="16", instance="a")
+    for replica in ("x", "y"):
+        own = {"specwatch_level": "draft", "instance": "a", "engine": "0", "prometheus_replica": replica}
+        samples.add("specwatch_requests_running", [(NOW, 8.0)], **own)
+    assert source(samples).observe(NOW, Level.DRAFT, 0.0).levels[Level.DRAFT].bounds == Bounds(1.4, 1.5, 1.6)
+
+
+def test_a_level_that_drafts_and_has_no_payoff_is_named() -> None:
+    samples = Samples()
+    samples.drafts("draft", 0, 9000)
+    assert "have the sidecars a step-time profile" in source(samples).observe(NOW, Level.DRAFT, 0.0).missing
+
+
+def test_a_page_that_cannot_be_read_is_named_though_others_can() -> None:
+    def broken() -> list[Metric]:
+        raise OSError("no connection")
+
+    pages = PageSource({Level.DRAFT: [broken], Level.NGRAM: [list]})
+    settings = SourceSettings(MODEL, Level.DRAFT, LevelRule(LEVEL_LABEL))
+    seen = SeriesSource(pages, settings, unreadable=pages.unreadable)
+    assert seen.observe(NOW, Level.DRAFT, 0.0).missing == "draft 0: no connection"
