@@ -59,16 +59,19 @@ def inject_command(
     said = STANDARD_INPUT if file == "-" else file
     if write and file == "-":
         raise UserError("--write needs a file; the standard input cannot be changed", exit_code=2)
+    try:
+        wishes = Wishes(
+            image=image,
+            workload=name,
+            container=container,
+            port=port,
+            method=method,
+            payoff_profile=payoff_profile,
+            requests=requests,
+        )
+    except InjectError as error:
+        raise UserError(str(error), exit_code=2) from error
     text = _read(file, said)
-    wishes = Wishes(
-        image=image,
-        workload=name,
-        container=container,
-        port=port,
-        method=method,
-        payoff_profile=payoff_profile,
-        requests=requests,
-    )
     try:
         done = Injected(without_marked(text), ()) if remove else inject(text, wishes)
     except InjectError as error:

@@ -11,7 +11,6 @@ import typer
 from specwatch_alerts.origin import Origin
 from specwatch_cli.detect_values import duration, whole_file
 from specwatch_cli.errors import UserError
-from specwatch_deploy.scale.scale_build import ADAPTER_FILE, build
 from specwatch_deploy.scale.scale_settings import DemandSettings, ScaleError
 from specwatch_deploy.scale.scaler_settings import Scaler, ScalerSettings
 
@@ -91,12 +90,15 @@ def build_command(
         )
     except ScaleError as error:
         raise UserError(str(error), exit_code=2) from error
-    _give(build(demand, chosen, source, _labels(rule_label or ["release=kube-prometheus-stack"])), out)
+    from specwatch_deploy.scale.scale_build import build, files_of_others  # noqa: PLC0415 - yaml; a sidecar needs none
+
+    files = build(demand, chosen, source, _labels(rule_label or ["release=kube-prometheus-stack"]))
+    _give(files, out, scaler, files_of_others(scaler))
 
 
-def _give(files: dict[str, str], folder: Path | None) -> None:
+def _give(files: dict[str, str], folder: Path | None, scaler: Scaler, others: frozenset[str]) -> None:
     if folder is None:
-        if ADAPTER_FILE in files:
+        if scaler is Scaler.ADAPTER:
             raise UserError(
                 "--scaler adapter also makes values for the adapter's chart, no object to apply; give --out FOLDER",
                 exit_code=2,
@@ -105,6 +107,11 @@ def _give(files: dict[str, str], folder: Path | None) -> None:
         return
     if not folder.is_dir():
         raise UserError(f"--out {folder}: there is no such folder", exit_code=2)
+    if there := sorted(name for name in others if (folder / name).exists()):
+        raise UserError(
+            f"--out {folder}: {there[0]} is of the other scaler, and a workload has one; remove it first",
+            exit_code=2,
+        )
     for name, text in files.items():
         with whole_file(folder / name) as file:
             file.write(text)

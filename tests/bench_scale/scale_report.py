@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from specwatch_deploy.scale.simulation.comparison import Comparison, Result
 from specwatch_deploy.scale.simulation.comparison_words import HEAD, row, told
@@ -14,26 +15,57 @@ SAME = 0.0005
 """Attainments this close are equal: a dozen requests."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What one window for scaling in costs, and what it gives.
+
+    Attributes:
+        window_s: seconds.
+        ratios: pod seconds on the step over those of the cheapest plan that attains as much, by seed.
+        in_time: share of requests in time, by trace.
+    """
+
+    window_s: int
+    ratios: tuple[float, ...]
+    in_time: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Mean over the seeds."""
+        return sum(self.ratios) / len(self.ratios)
+
+
 def report(
-    found: Sequence[Comparison], ratios: Mapping[int, float], settings: SimulationSettings, minutes: float
+    found: Sequence[Comparison],
+    limits: Sequence[Limit],
+    seeds: Sequence[int],
+    settings: SimulationSettings,
+    minutes: float,
 ) -> str:
-    """Markdown."""
-    parts = [f"Everything here is simulated; took {minutes:.1f} minutes.", _aims(found, ratios), _summary(found)]
-    parts += [_trace(item, settings) for item in found]
-    return "\n\n".join(parts)
+    """Markdown; the first of the limits is the window that is shipped."""
+    aims = _aims(found, limits[0], seeds)
+    parts = [f"Everything here is simulated; took {minutes:.1f} minutes.", aims, _limits(found, limits)]
+    return "\n\n".join([*parts, _summary(found), *(_trace(item, settings) for item in found)])
 
 
-def _aims(found: Sequence[Comparison], ratios: Mapping[int, float]) -> str:
-    mean = sum(ratios.values()) / len(ratios)
-    reached = "reached" if mean <= MOST_RATIO else "NOT reached"
-    each = ", ".join(f"{ratio:.2f}" for ratio in ratios.values())
+def _aims(found: Sequence[Comparison], shipped: Limit, seeds: Sequence[int]) -> str:
+    reached = "reached" if shipped.ratio <= MOST_RATIO else "NOT reached"
+    each = ", ".join(f"{ratio:.2f}" for ratio in shipped.ratios)
     worse = [item for item in found if _gap(item) < -SAME]
     first = (
         f"Aim 1, {STEP.name}: at most {MOST_RATIO} times the pod seconds of the cheapest plan that attains as "
-        f"much: {mean:.2f}, {reached} (seeds {', '.join(map(str, ratios))}: {each})."
+        f"much: {shipped.ratio:.2f}, {reached} (seeds {', '.join(map(str, seeds))}: {each})."
     )
     where = f"NOT reached on {', '.join(item.trace.name for item in worse)}" if worse else "reached"
     return f"{first}\nAim 2, never worse attainment than the best other at no more cost: {where}."
+
+
+def _limits(found: Sequence[Comparison], limits: Sequence[Limit]) -> str:
+    """What limits aim 1: pods are kept for the window of scaling in, which the other traces need."""
+    names = [item.trace.name for item in found]
+    head = ("window for scaling in", f"{STEP.name}: times the plan's", *(f"{name}: in time" for name in names))
+    rows = [(f"{one.window_s} s", f"{one.ratio:.2f}", *(f"{share:.2%}" for share in one.in_time)) for one in limits]
+    return f"What limits aim 1:\n\n{table(head, rows)}"
 
 
 def _gap(item: Comparison) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,9 @@ from specwatch_deploy.inject.inject_error import InjectError
 
 _ENGINES: Final = re.compile(r"vllm|sglang|trtllm|tensorrt", re.IGNORECASE)
 _PORT: Final = re.compile(r"--port[ =]+(\d{1,5})\b")
-_WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+METHOD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
+"""A method that the sidecar takes."""
+
 _PORTS: Final = {"sglang": 30000}
 _USUAL_PORT: Final = 8000
 
@@ -61,7 +64,9 @@ def _looks_like_one(container: Mapping[str, Any]) -> bool:
 
 def _engine(container: Mapping[str, Any], port: int | None) -> Engine:
     number, why = (port, "--port") if port is not None else _port(container)
-    return Engine(str(container.get("name")), number, why, _method(_arguments(container)))
+    return Engine(
+        str(container.get("name")), number, why, _method(_arguments(container)) or _method(_in_shell(container))
+    )
 
 
 def _port(container: Mapping[str, Any]) -> tuple[int, str]:
@@ -86,7 +91,7 @@ def _method(arguments: Sequence[str]) -> str:
             told = json.loads(value or arguments[position + 1])
         except (ValueError, IndexError):
             return ""
-        if not isinstance(told, dict) or not _WORD.fullmatch(str(told.get("method", ""))):
+        if not isinstance(told, dict) or not METHOD.fullmatch(str(told.get("method", ""))):
             return ""
         method = str(told["method"])
         return "p-eagle" if told.get("parallel_drafting") and method.startswith("eagle") else method
@@ -95,6 +100,14 @@ def _method(arguments: Sequence[str]) -> str:
 
 def _arguments(container: Mapping[str, Any]) -> list[str]:
     return [str(word) for part in ("command", "args") for word in container.get(part) or []]
+
+
+def _in_shell(container: Mapping[str, Any]) -> list[str]:
+    """Words of a script that a shell runs, as `sh -c` does; none where its quotes do not end."""
+    try:
+        return [word for part in _arguments(container) for word in shlex.split(part.replace("\\\n", " "))]
+    except ValueError:
+        return []
 
 
 def _words(container: Mapping[str, Any]) -> str:

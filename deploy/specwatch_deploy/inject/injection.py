@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from specwatch_deploy.inject.engine_container import Engine, find_engine
+from specwatch_deploy.inject.engine_container import METHOD, Engine, find_engine
 from specwatch_deploy.inject.inject_error import InjectError
 from specwatch_deploy.inject.line_insertion import Insertion, list_insertion, with_insertions
 from specwatch_deploy.inject.manifest import Workload, documents, workloads
@@ -20,6 +21,10 @@ from specwatch_deploy.inject.sidecar_containers import (
     sidecars,
     volumes,
 )
+from specwatch_detectors.payoff.profile_file import shipped_names
+
+EXAMPLE_REGISTRY: Final = "registry.example.com/"
+_IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,499}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,9 @@ class Wishes:
         method: of speculation.
         payoff_profile: name or file of a step-time profile.
         requests: whether the request sidecar is added too.
+
+    Raises:
+        InjectError: a sidecar with such a wish could not start, and a pod waits for its sidecars.
     """
 
     image: str
@@ -43,6 +51,20 @@ class Wishes:
     method: str | None = None
     payoff_profile: str = ""
     requests: bool = False
+
+    def __post_init__(self) -> None:
+        if not _IMAGE.fullmatch(self.image):
+            raise InjectError(
+                f"--image {self.image!r} is no name of an image, such as registry.example.com/specwatch:1"
+            )
+        if self.method is not None and not METHOD.fullmatch(self.method):
+            raise InjectError(f"--method {self.method!r} is not one word, such as eagle3, p-eagle, ngram or off")
+        known = shipped_names()
+        if self.payoff_profile and "/" not in self.payoff_profile and self.payoff_profile not in known:
+            raise InjectError(
+                f"--payoff-profile {self.payoff_profile!r}: give one of {', '.join(known)}, or the whole path of a "
+                "file in the sidecar's container"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +103,13 @@ def inject(text: str, wishes: Wishes) -> Injected:
         raise InjectError(
             "its layout (anchors, perhaps) takes no added lines; add the sidecar with deploy/kustomize"
         )
-    return Injected(result, tuple(line for one, engine in chosen for line in _notes(one, engine, wishes)))
+    notes = [line for one, engine in chosen for line in _notes(one, engine, wishes)]
+    if wishes.image.startswith(EXAMPLE_REGISTRY):
+        notes.append(
+            f"the image {wishes.image} is the example's: it cannot be pulled, and an engine waits for its "
+            "sidecars; say --image before you apply this"
+        )
+    return Injected(result, tuple(notes))
 
 
 def _wanted(workload: Workload, wishes: Wishes) -> Engine | None:
@@ -124,7 +152,9 @@ def _refuse_conflicts(workload: Workload, settings: SidecarSettings) -> None:
     used = {port.get("containerPort") for one in others for port in one.get("ports") or []} | {settings.engine_port}
     for port in open_ports(settings):
         if port in used:
-            raise InjectError(f"{where}: port {port} is taken in this pod, and the sidecar needs it")
+            raise InjectError(
+                f"{where}: port {port} is taken in this pod, and the sidecar needs it; give the engine another one"
+            )
 
 
 def _expect(document: dict[str, Any], settings: SidecarSettings) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import yaml
 
 from specwatch_deploy.inject.inject_error import InjectError
+from specwatch_deploy.inject.pod_form import malformed
 
 _POD_SPEC: Final = {
     "Pod": ("spec",),
@@ -66,13 +67,17 @@ def workloads(text: str) -> list[Workload]:
 
 
 def _workload(number: int, kind: str, data: dict[str, Any], node: yaml.Node) -> Workload:
-    name = str((data.get("metadata") or {}).get("name"))
+    metadata = data.get("metadata")
+    name = str(metadata.get("name")) if isinstance(metadata, dict) else "without a name"
+    spec: Any = data
     for key in _POD_SPEC[kind]:
-        data = data.get(key) or {}
+        spec = (spec.get(key) or {}) if isinstance(spec, dict) else {}
         node = child(node, key)
-    if not isinstance(node, yaml.MappingNode) or "containers" not in data:
+    if not isinstance(node, yaml.MappingNode) or not isinstance(spec, dict) or "containers" not in spec:
         raise InjectError(f"{kind} {name} has no containers")
-    return Workload(number, kind, name, data, node)
+    if wrong := malformed(spec):
+        raise InjectError(f"{kind} {name}: {wrong}; Kubernetes would refuse it, too")
+    return Workload(number, kind, name, spec, node)
 
 
 def child(node: yaml.Node, key: str) -> yaml.Node:

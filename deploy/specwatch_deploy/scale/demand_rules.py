@@ -18,7 +18,6 @@ DEMAND: Final = "specwatch:scale_demand:replicas"
 PART: Final = "specwatch:scale_demand_part:replicas"
 PODS: Final = "specwatch:scale_pods:count"
 FREED: Final = "specwatch:scale_freed_by_cutting:replicas"
-CUT_FIRST: Final = "SpecwatchCutSpeculationFirst"
 LEAST_RATE: Final = 0.001
 """Requests per second that a pace counts as at least, so that a stuck engine has a wait and not a division by 0."""
 
@@ -39,8 +38,6 @@ def demand_group(settings: DemandSettings, origin: Origin) -> dict[str, Any]:
         {"record": rule.record, "expr": rule.expr, "labels": labels | ({"part": rule.part} if rule.part else {})}
         for rule in (*_raw(settings, origin), *_derived(settings, origin))
     ]
-    if origin is Origin.SIDECAR:
-        rules.append(_cut_first(settings))
     name = f"specwatch-scale-{settings.namespace}-{settings.model}"
     return {"name": name, "interval": f"{settings.scrape_s}s", "rules": rules}
 
@@ -120,19 +117,3 @@ def _wait_rules(settings: DemandSettings, own: str, origin: Origin, per_replica:
         Rule("specwatch:scale_wait:seconds", both),
         Rule(PART, f"({held} < {limit}) or ({limit} and {held})", "wait"),
     ]
-
-
-def _cut_first(settings: DemandSettings) -> dict[str, Any]:
-    """Says that speculation should be cut before GPUs are added."""
-    own = selector(settings, "model")
-    return {
-        "alert": CUT_FIRST,
-        "expr": f"{FREED}{own} >= 1 and {DEMAND}{own} > {PODS}{own}",
-        "labels": {"severity": "info", "component": "scaler"},
-        "annotations": {
-            "summary": "Cutting speculation frees capacity, and replicas are about to be added",
-            "description": "Speculation slows {{ $labels.model }} in {{ $labels.namespace }} even at its upper "
-            'bound: without it the load takes {{ $value | printf "%.1f" }} replicas fewer. Fall back '
-            "(specwatch fallback run, or fewer draft tokens) before GPUs are added.",
-        },
-    }

@@ -10,6 +10,8 @@ from specwatch_alerts.origin import Origin
 from specwatch_deploy.scale.scale_settings import DemandSettings
 
 _POD: Final = "namespace, pod, instance"
+_ONCE: Final = "max without (job, service, endpoint, container)"
+"""A pod that two monitors scrape counts once; these labels are those of a monitor and never of an engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,11 @@ def _sidecar(settings: DemandSettings) -> DemandSource:
     there = f"group by (namespace, pod) (specwatch_requests_running{own})"
     return DemandSource(
         pods=f"count(group by ({_POD}) (specwatch_requests_running{own}))",
-        running=f"sum(specwatch_requests_running{own})",
-        waiting=f"sum(specwatch_requests_waiting{own})",
+        running=f"sum({_ONCE} (specwatch_requests_running{own}))",
+        waiting=f"sum({_ONCE} (specwatch_requests_waiting{own}))",
         kv=f"sum(avg by ({_POD}) (specwatch_kv_cache_usage_ratio{own}))",
-        finished=f"sum(rate(specwatch_requests_total{own}[{rate}]))",
-        rejected=f"sum(rate(specwatch_requests_rejected_total{own}[{rate}]))",
+        finished=f"sum({_ONCE} (rate(specwatch_requests_total{own}[{rate}])))",
+        rejected=f"sum({_ONCE} (rate(specwatch_requests_rejected_total{own}[{rate}])))",
         service=_difference(
             "specwatch_engine_e2e_latency_seconds", "specwatch_engine_queue_wait_seconds", own, mean
         ),
@@ -84,11 +86,11 @@ def _vllm(settings: DemandSettings) -> DemandSource:
     took = "vllm:request_inference_time_seconds"
     return DemandSource(
         pods=f"count(group by ({_POD}) (vllm:num_requests_running{own}))",
-        running=f"sum(vllm:num_requests_running{own})",
-        waiting=f"sum(vllm:num_requests_waiting{own})",
+        running=f"sum({_ONCE} (vllm:num_requests_running{own}))",
+        waiting=f"sum({_ONCE} (vllm:num_requests_waiting{own}))",
         kv=f"sum(avg by ({_POD}) (vllm:kv_cache_usage_perc{own}))",
-        finished=f"sum(rate(vllm:request_success_total{own}[{rate}]))",
-        rejected=f"sum(rate(vllm:admission_rejections_total{own}[{rate}]))",
+        finished=f"sum({_ONCE} (rate(vllm:request_success_total{own}[{rate}])))",
+        rejected=f"sum({_ONCE} (rate(vllm:admission_rejections_total{own}[{rate}])))",
         service=_mean(took, own, mean),
         length=lambda window, least: _from_drafts(
             f"sum(increase(vllm:spec_decode_num_accepted_tokens_total{own}[{window}]))",
@@ -112,11 +114,11 @@ def _sglang(settings: DemandSettings) -> DemandSource:
         running=f"sum({once} (sglang:num_running_reqs{total}))",
         waiting=f"sum({once} (sglang:num_queue_reqs{total}))",
         kv=f"sum(avg by ({_POD}) (sglang:token_usage{total}))",
-        finished=f"sum(rate(sglang:num_requests_total{own}[{rate}]))",
+        finished=f"sum({_ONCE} (rate(sglang:num_requests_total{own}[{rate}])))",
         rejected=None,
         service=_difference("sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds", own, mean),
         length=lambda window, least: (
-            f"sum(increase(sglang:generation_tokens_total{own}[{window}]))"
+            f"(sum(increase(sglang:generation_tokens_total{own}[{window}])) > 0)"
             f" / (sum(increase(sglang:spec_verify_calls_total{own}[{window}])) >= {max(least, 1)})"
             f" or (sum(increase(sglang:generation_tokens_total{own}[{window}])) > 0) ^ 0"
         ),

@@ -8,12 +8,14 @@ import yaml
 
 from specwatch_alerts.origin import Origin
 from specwatch_deploy.scale.adapter_objects import adapter_values, horizontal_pod_autoscaler
-from specwatch_deploy.scale.demand_rules import CUT_FIRST, DEMAND, FREED, demand_group
+from specwatch_deploy.scale.demand_rules import DEMAND, FREED, demand_group
 from specwatch_deploy.scale.scale_settings import DemandSettings
 from specwatch_deploy.scale.scaled_object import scaled_object
 from specwatch_deploy.scale.scaler_settings import Scaler, ScalerSettings
 
 RULE_FILE: Final = "prometheusrule.yaml"
+KEDA_FILE: Final = "scaledobject.yaml"
+HPA_FILE: Final = "hpa.yaml"
 ADAPTER_FILE: Final = "prometheus-adapter-values.yaml"
 
 
@@ -30,14 +32,19 @@ def build(
     """
     files = {RULE_FILE: _levers(origin) + _text(_rule(demand, scaler, origin, rule_labels))}
     if scaler.scaler is Scaler.KEDA:
-        files["scaledobject.yaml"] = _text(scaled_object(demand, scaler))
+        files[KEDA_FILE] = _text(scaled_object(demand, scaler))
     else:
-        files["hpa.yaml"] = _text(horizontal_pod_autoscaler(demand, scaler))
+        files[HPA_FILE] = _text(horizontal_pod_autoscaler(demand, scaler))
         files[ADAPTER_FILE] = (
             "# Values for the chart of prometheus-adapter. KEDA serves external metrics, too: have one of them.\n"
             + _text(adapter_values(demand, scaler))
         )
     return files
+
+
+def files_of_others(scaler: Scaler) -> frozenset[str]:
+    """Names of files that only the other scaler has: both in one folder would be applied together."""
+    return frozenset({HPA_FILE, ADAPTER_FILE} if scaler is Scaler.KEDA else {KEDA_FILE})
 
 
 def _rule(demand: DemandSettings, scaler: ScalerSettings, origin: Origin, labels: dict[str, str]) -> dict[str, Any]:
@@ -56,7 +63,7 @@ def _rule(demand: DemandSettings, scaler: ScalerSettings, origin: Origin, labels
 def _levers(origin: Origin) -> str:
     first = (
         f"#  1. Cut speculation while {FREED} is 1 or more: it burns compute that requests wait\n"
-        f"#     for. The alert {CUT_FIRST} says so; specwatch fallback run does it.\n"
+        "#     for. An alert of specwatch alerts build says so; specwatch fallback run does it.\n"
         if origin is Origin.SIDECAR
         else "#  1. Cut speculation if it does not pay; the sidecar can tell (docs/payoff.md).\n"
     )

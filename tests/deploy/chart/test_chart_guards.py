@@ -40,12 +40,8 @@ COMBINATIONS: dict[str, Sequence[str]] = {
     "two of them are the same": ["requestSidecar.port=8000"],
     "scaler.min: it is above": ["scaler.min=9"],
     "scaler.fallbackReplicas: it must be between": ["scaler.fallbackReplicas=1"],
-    "nothing records the demand": [
-        "scaler.kind=keda",
-        "target.name=a",
-        "monitor.kind=none",
-        "rules.enabled=false",
-    ],
+    "monitor.interval: the demand": ["scaler.kind=keda", "target.name=a", "monitor.interval=30s"],
+    "monitor.interval: the demand is": ["scaler.kind=hpa", "target.name=a", "monitor.interval=1m"],
     "fallback.act: there is no lever": [ON, "fallback.act=true"],
     "fallback.levels: there is nothing": [ON, "fallback.levels={draft}"],
     "reads series of the request sidecar": [STACK, *ROUTE, *lever("pools", "fallback.lever.health=request")],
@@ -91,6 +87,9 @@ VALUES = [
     "stack.pools.eagle3.replicas=1",
     "stack.pools.draft.replica=1",
     "monitor.interval=often",
+    "monitor.interval=0s",
+    "monitor.interval=1.5s",
+    "target.name=Vllm_llama",
     "prometheus.url=prometheus:9090",
     "prometheus.url=http://user:word@prometheus.example.com",
     "target.podLabels.app=no label",
@@ -111,6 +110,19 @@ def test_values_that_mean_nothing_are_refused(value: str) -> None:
     assert result.status == 1
     assert "values don't meet the specifications of the schema" in result.error
     assert any(part in result.error for part in value.partition("=")[0].split(".")[-2:]), result.error
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("monitor.interval=5s",),
+        ("monitor.interval=500ms",),
+        ("monitor.interval=1m", "monitor.kind=none"),  # somebody else scrapes
+        ("monitor.kind=none", "rules.enabled=false"),  # a second model, where the first release scrapes and alerts
+    ],
+)
+def test_a_scaler_is_not_refused_for_what_works(values: Sequence[str]) -> None:
+    assert template("scaler.kind=keda", "target.name=a", *values).status == 0
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ def test_files_made_from_elsewhere_are_up_to_date() -> None:
         (["scaler.slots=7", "scaler.targetUse=0.7"], {"slots": 7, "target_use": 0.7}),
         (["scaler.waitSloSeconds=2.5", "scaler.drainSeconds=90"], {"wait_slo_s": 2.5, "drain_s": 90}),
         (["scaler.kvLimit=0.95", "model.name=org/m-1"], {"kv_limit": 0.95, "model": "org/m-1"}),
+        (["model.name=0123"], {"model": "0123"}),
+        (["model.name=llama:"], {"model": "llama:"}),
     ],
 )
 def test_the_demand_is_that_of_scale_build(origin: Origin, settings: list[str], changes: dict[str, Any]) -> None:
@@ -81,6 +83,27 @@ def test_the_controller_takes_its_configuration(values: Path, tmp_path: Path) ->
         values.name, "selector"
     )
     assert config.leader_table is not None
+
+
+def test_keys_of_ones_own_stand_where_the_controller_reads_them(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text("fallback: {top: 'canary = true', extra: \"[policy]\\nflips_per_day = 2\"}\n")
+    objects = template(ci("stack"), values).objects
+    file = tmp_path / "fallback.toml"
+    file.write_text(named(objects, "ConfigMap", "demo-specwatch-fallback")["data"]["fallback.toml"])
+    config = load_config(file)
+    assert config.canary is True
+    assert config.policy.flips_per_day == 2
+
+
+def test_engines_own_series_are_scraped_when_the_rules_read_them() -> None:
+    for kind, endpoints in (("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")):
+        objects = template(ci("stack"), "rules.source=vllm", f"monitor.kind={kind}").objects
+        ports = [one["port"] for one in named(objects, kind, "demo-specwatch-engines")["spec"][endpoints]]
+        assert "http" in ports
+        if kind == "ServiceMonitor":
+            service = named(objects, "Service", "demo-specwatch-sidecars")
+            assert {one["name"] for one in service["spec"]["ports"]} == set(ports)
 
 
 @pytest.mark.parametrize("values", CONTROLLED, ids=lambda path: path.name)

@@ -17,7 +17,7 @@ from specwatch_deploy.inject.inject_error import InjectError
 from specwatch_deploy.inject.injection import Wishes, inject
 from specwatch_deploy.inject.marked_lines import BEGIN, END, without_marked
 
-WISHES = Wishes(image="registry.example.com/specwatch:1")
+WISHES = Wishes(image="images.example.com/specwatch:1")
 HEAD = """# Ours, with care.
 apiVersion: v1
 kind: Service
@@ -125,6 +125,20 @@ def test_kubernetes_takes_the_result() -> None:
         ),
         ("image: vllm\n  args: [--speculative-config, 'no json']", 8000, ""),
         ("image: vllm\n  args: [--speculative-config]", 8000, ""),
+        ("image: vllm\n  command: [sh, -c, 'it''s not --speculative-config {']", 8000, ""),
+        (
+            """image: x
+    command: [sh, -c]
+    args: ['vllm serve m --port 8125 --speculative-config ''{"method": "eagle3", "model": "d"}'' --x']""",
+            8125,
+            "eagle3",
+        ),
+        (
+            r"""image: x
+    command: ["/bin/sh", "-c", "vllm serve m \\\n -sc '{\"method\":\"ngram\"}'"]""",
+            8000,
+            "ngram",
+        ),
         ('image: vllm\n  args: [\'-sc={"method":"a b; c"}\']', 8000, ""),
     ],
 )
@@ -157,6 +171,12 @@ def test_only_engines_get_a_sidecar() -> None:
     )
 
 
+def test_an_image_that_nobody_can_pull_is_said() -> None:
+    """An engine waits for its sidecars to start."""
+    (_, note) = inject(LAYOUTS["plain"], Wishes(image="registry.example.com/specwatch:0.1.0")).notes
+    assert "say --image before you apply this" in note
+
+
 REFUSED = {
     "a template": ("a: {{ x }}\nb: - c", "it is no YAML: line 2: .*helm template"),
     "no manifest": ("a: 1", "it has no Deployment"),
@@ -179,6 +199,21 @@ REFUSED = {
         "Deployment llama: several containers look like an engine: vllm, other; say which",
     ),
     "none": (HEAD + "      containers:\n      - {name: a, image: nginx}\n", "no container looks like an engine"),
+    "no containers in a text": ("kind: Deployment\nmetadata: {name: d}\nspec:\n  template: x", "has no containers"),
+    "metadata that is a text": ("kind: Pod\nmetadata: x\nspec: {}", "Pod without a name has no containers"),
+    "volumes that are a text": (HEAD + "      volumes: x\n" + ENGINE, "volumes is no list of mappings; Kubernetes"),
+    "a container that is a text": (
+        HEAD + "      initContainers:\n      - x\n" + ENGINE,
+        "initContainers is no list",
+    ),
+    "ports that are numbers": (
+        HEAD + ENGINE + "          ports: [8000]\n",
+        "ports is no list of mappings, that of",
+    ),
+    "ports that are a number": (HEAD + ENGINE + "          ports: 8000\n", "ports is no list, that of container"),
+    "resources that are a text": (HEAD + ENGINE + "          resources: x\n", "resources is no mapping"),
+    "limits that are a list": (HEAD + ENGINE + "          resources: {limits: [a]}\n", "limits is no mapping"),
+    "arguments that are a text": (HEAD + ENGINE + "          command: vllm serve\n", "command is no list"),
     "no containers": ("kind: Pod\nmetadata: {name: p}\nspec: {}", "Pod p has no containers"),
     "a port that is taken": (
         HEAD + ENGINE + "          ports: [{containerPort: 9477}]\n",
@@ -238,6 +273,10 @@ def test_the_command_prints_writes_and_takes_out(tmp_path: Path) -> None:
         (["-f", "-", "--write"], b"", "--write needs a file"),
         (["-f", "-"], b"\xff\xfe", "the standard input is no text in UTF-8"),
         (["-f", "-"], b"a: 1", "the standard input: it has no Deployment"),
+        (["-f", "-", "--image", "a b"], b"a: 1", "--image 'a b' is no name of an image"),
+        (["-f", "-", "--image", ""], b"a: 1", "--image '' is no name of an image"),
+        (["-f", "-", "--method", "a b"], b"a: 1", "--method 'a b'"),
+        (["-f", "-", "--payoff-profile", "mine"], b"a: 1", "give one of llama-3.1-8b-h100"),
     ],
 )
 def test_mistakes_of_usage_are_one_line(arguments: list[str], content: bytes | None, message: str) -> None:

@@ -24,8 +24,8 @@ spec:
 """
 
 
-def commands() -> list[list[str]]:
-    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+def commands(page: str = PAGE) -> list[list[str]]:
+    (block,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     lines = block.replace("\\\n", " ").splitlines()
     return [shlex.split(line) for line in lines if not line.startswith("#")]
 
@@ -33,6 +33,12 @@ def commands() -> list[list[str]]:
 def test_nine_commands_are_nine() -> None:
     assert len(commands()) == 9
     assert {words[0] for words in commands()} == {"podman", "specwatch", "kubectl", "helm"}
+
+
+def test_the_readme_has_the_same_commands() -> None:
+    readme = commands((ROOT / "README.md").read_text().replace(".venv/bin/specwatch", "specwatch"))
+    assert len(readme) < 10
+    assert [words for words in commands() if words in readme] == readme
 
 
 def test_helm_renders_what_the_page_installs() -> None:

@@ -6,6 +6,7 @@ Run it as `PYTHONPATH=tests python -m deploy.chart.update_chart`, after a change
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def scale_rules(origin: Origin) -> str:
     text: str = yaml.dump({"groups": [demand_group(SETTINGS, origin)]}, sort_keys=False, width=1_000_000)
     for stand_in, word in STAND_INS.items():
         text = text.replace(stand_in, word)
+    # A model may be called 0123: in quotes it stays text.
+    text = re.sub(r"^(.*\b(?:name|namespace|model): )(\S*@)$", r'\1"\2"', text, flags=re.MULTILINE)
     return f"# Made by: specwatch scale build --source {origin.value}. The chart replaces the words in @.\n{text}"
 
 

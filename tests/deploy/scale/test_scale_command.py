@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,24 @@ def test_files_are_written_for_the_adapter(tmp_path: Path) -> None:
         "prometheus-adapter-values.yaml",
         "prometheusrule.yaml",
     ]
+
+
+@pytest.mark.parametrize("scalers", [("keda", "adapter"), ("adapter", "keda")])
+def test_a_folder_never_holds_both_scalers(tmp_path: Path, scalers: tuple[str, str]) -> None:
+    first, second = scalers
+    for _ in range(2):
+        assert specwatch(*BUILD, "--scaler", first, "--out", tmp_path).exit_code == 0
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert "is of the other scaler" in refused(*BUILD, "--scaler", second, "--out", tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_the_command_line_starts_without_yaml() -> None:
+    """Sidecars have the same command."""
+    code = "import sys; import specwatch_cli.scale, specwatch_cli.inject; print('yaml' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,6 +138,13 @@ def test_wrong_input_to_simulate_is_one_line(arguments: tuple[str, ...], message
         ("seconds\n0\n100\n", "it lasts 100 s"),
         ("seconds\n0\n1000000\n", "to 48 h"),
         ("\x00\n", "no column of times"),
+        ("seconds\n0\n1000000\n", "give a part of it"),
+        ('{"timestamp": 0, "input_length": 1}\n', "line 1: output_length is null"),
+        ('{"timestamp": 0, "input_length": 1, "output_length": 1}\n{"timest', "line 2: it is no JSON"),
+        ('{"timestamp": "soon", "input_length": 1, "output_length": 1}\n', 'timestamp is "soon"'),
+        ('{"timestamp": NaN, "input_length": 1, "output_length": 1}\n', "timestamp is NaN"),
+        ('{"timestamp": 0, "input_length": -1, "output_length": 1}\n', "input_length is -1"),
+        ('{"timestamp": 0, "input_length": 1, "output_length": 1}\n[1]\n', "line 2: it is no object"),
     ],
 )
 def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -128,16 +155,3 @@ def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path, text: str, message:
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert "No such file" in refused("simulate", "--trace", tmp_path / "none.csv")
-
-
-def test_dates_and_seconds_are_times(tmp_path: Path) -> None:
-    from specwatch_deploy.scale.simulation.trace_file import read_trace  # noqa: PLC0415 - the only use
-
-    path = tmp_path / "trace.csv"
-    path.write_text(
-        "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10\n2023-11-16 18:37:03.97,1,0\n"
-    )
-    first, second = read_trace(path).requests
-    assert first == (0.0, 4808, 10)
-    assert second[0] == pytest.approx(1199.99, abs=0.02)
-    assert second[1:] == (1, 1)

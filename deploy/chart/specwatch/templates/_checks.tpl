@@ -31,7 +31,7 @@
 {{- if ne (len (uniq $ports)) 4 }}{{ fail "sidecar.port, requestSidecar.port, requestSidecar.adminPort, stack.port: two of them are the same, and they are of one pod" }}{{ end -}}
 {{- if gt (int $v.scaler.min) (int $v.scaler.max) }}{{ fail "scaler.min: it is above scaler.max" }}{{ end -}}
 {{- if and $v.scaler.fallbackReplicas (or (lt (int $v.scaler.fallbackReplicas) (int $v.scaler.min)) (gt (int $v.scaler.fallbackReplicas) (int $v.scaler.max))) }}{{ fail "scaler.fallbackReplicas: it must be between scaler.min and scaler.max" }}{{ end -}}
-{{- if and (ne $v.scaler.kind "none") (eq $v.rules.source "sidecar") (eq $v.monitor.kind "none") (not $v.rules.enabled) }}{{ fail "scaler.kind: with neither monitor nor rules nothing records the demand that it follows" }}{{ end -}}
+{{- if and (ne $v.scaler.kind "none") (ne $v.monitor.kind "none") (not (regexMatch "^([1-9]|1[0-5])s$|^[1-9][0-9]{0,3}ms$" $v.monitor.interval)) }}{{ fail "monitor.interval: the demand is computed over windows for a scrape every 15s or faster; with a longer interval make the rules with specwatch scale build --scrape" }}{{ end -}}
 {{- if $v.fallback.enabled -}}
   {{- if and $v.fallback.act (eq $lever.kind "none") }}{{ fail "fallback.act: there is no lever to move; set fallback.lever.kind" }}{{ end -}}
   {{- if lt (len $v.fallback.levels) 2 }}{{ fail "fallback.levels: there is nothing to fall back to; name two at least" }}{{ end -}}

@@ -8,6 +8,9 @@
 model = {{ .Values.model.name | toJson }}
 levels = {{ .Values.fallback.levels | toJson }}
 audit_log = "/var/lib/specwatch/fallback.jsonl"
+{{- with .Values.fallback.top }}
+{{ . }}
+{{- end }}
 
 [source]
 prometheus = {{ .Values.prometheus.url | toJson }}

@@ -39,6 +39,7 @@ class SimulationSettings:
         wait_slo_s: objective for the queue wait.
         target_use: of specwatch's demand.
         seed: of the arrivals.
+        window_s: for scaling in; by the start-up time if None.
     """
 
     speed: EngineSpeed
@@ -47,10 +48,11 @@ class SimulationSettings:
     wait_slo_s: float = 1.0
     target_use: float = 0.9
     seed: int = 1
+    window_s: int | None = None
 
     def hpa(self) -> Hpa:
         """A fresh HPA with the behaviour for GPU pods, which all contenders have."""
-        return Hpa(self.bounds, gpu_behavior(self.start_s))
+        return Hpa(self.bounds, gpu_behavior(self.start_s, self.window_s))
 
     def demand(self) -> DemandSettings:
         """What the demand is computed with."""
