@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from specwatch_cli import alerts, bench, classes, dashboards, detect, exporter, fallback, proxy, scale, slack
+from specwatch_cli import (
+    alerts,
+    bench,
+    classes,
+    dashboards,
+    detect,
+    doctor,
+    exporter,
+    fallback,
+    proxy,
+    scale,
+    slack,
+)
 from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.inject import inject_command
@@ -34,6 +46,7 @@ app.add_typer(alerts.app, name="alerts")
 app.add_typer(slack.app, name="slack")
 app.add_typer(dashboards.app, name="dashboards")
 app.add_typer(scale.app, name="scale")
+app.add_typer(doctor.app, name="doctor")
 
 
 def _version(show: bool) -> None:

@@ -1,0 +1,1 @@
+"""The doctor: does the monitoring itself work?"""

@@ -1,0 +1,65 @@
+"""A query and what the parser makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from specwatch_alerts.promql import PromQLError, parse
+from specwatch_alerts.promql_tree import Node, Selector, walk
+from specwatch_deploy.doctor.finding import Finding, Severity, found
+from specwatch_deploy.doctor.grafana_query import has_variable, readable
+from specwatch_deploy.doctor.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query that can be parsed.
+
+    Attributes:
+        query: as it was found.
+        tree: what it asks.
+        steps: every node with the nodes above it, the outermost first.
+    """
+
+    query: Query
+    tree: Node
+    steps: tuple[tuple[Node, tuple[Node, ...]], ...]
+
+    def selectors(self) -> Iterator[tuple[Selector, tuple[Node, ...]]]:
+        """Every selector with the nodes above it."""
+        return ((node, above) for node, above in self.steps if isinstance(node, Selector))
+
+    def found(
+        self, code: str, message: str, evidence: str = "", mended: str = "", severity: Severity | None = None
+    ) -> Finding:
+        """A finding on this query; a mended text that is the same or no PromQL is left out."""
+        good = mended if mended.strip() != self.query.text.strip() and _parses(mended) else ""
+        return found(code, self.query.place, message, evidence=evidence, mended=good, severity=severity)
+
+
+def asked(query: Query) -> Asked | Finding | None:
+    """The parsed query, or what is wrong with it; None where a variable keeps it from being read."""
+    problem = ""
+    for text in readable(query.text):
+        try:
+            tree = parse(text)
+        except PromQLError as error:
+            problem = problem or str(error)
+        else:
+            return Asked(query, tree, tuple(walk(tree)))
+    if has_variable(query.text):
+        return None
+    return found("query-unreadable", query.place, f"this is no PromQL: {problem[:160]}", evidence=query.text[:200])
+
+
+def _parses(text: str) -> bool:
+    if not text:
+        return False
+    for one in readable(text):
+        try:
+            parse(one)
+        except PromQLError:
+            continue
+        return True
+    return False

@@ -1,0 +1,87 @@
+"""Alerts whose threshold no value can pass, or that every value passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from specwatch_alerts.lint_shape import COMPARISONS
+from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number
+from specwatch_deploy.doctor.asked import Asked
+from specwatch_deploy.doctor.finding import Finding
+from specwatch_deploy.doctor.knowledge import Knowledge
+from specwatch_deploy.doctor.mend import renamed
+from specwatch_deploy.doctor.query import Role
+from specwatch_deploy.doctor.ranges import Range, value_range
+
+_TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
+
+
+def thresholds(asked: Asked, known: Knowledge) -> Iterator[Finding]:
+    """Comparisons with numbers in alerts."""
+    if asked.query.role is not Role.ALERT:
+        return
+    if isinstance(asked.tree, Call) and asked.tree.function == "vector":
+        yield asked.found("alert-always-fires", "it compares nothing: it fires always", "")
+        return
+    for node, above in asked.steps:
+        if isinstance(node, Binary) and node.operator in COMPARISONS and not node.as_bool and _decides(above):
+            yield from _comparison(asked, node, known)
+
+
+def _decides(above: tuple[Node, ...]) -> bool:
+    """Whether the alert fires only if the comparison holds."""
+    return all(isinstance(one, Binary) and one.operator == "and" for one in above)
+
+
+def _comparison(asked: Asked, node: Binary, known: Knowledge) -> Iterator[Finding]:
+    if isinstance(node.right, Number):
+        found, limit, operator = value_range(node.left, known), node.right.value, node.operator
+    elif isinstance(node.left, Number):
+        found, limit, operator = value_range(node.right, known), node.left.value, _TURNED[node.operator]
+    else:
+        return
+    shown = f"the values are from {found[0]:g} to {found[1]:g}"
+    if never(found, operator, limit):
+        share = 1 < limit <= 100 and found[1] <= 1
+        mended = renamed(asked.query.text, f"{limit:g}", f"{limit / 100:g}") if share else ""
+        yield asked.found("alert-never-fires", f"{operator} {limit:g} is never true", shown, mended)
+    elif always(found, operator, limit) and node is asked.tree and not _asks_presence(node):
+        yield asked.found("alert-always-fires", f"{operator} {limit:g} is true of every value", shown)
+
+
+def _asks_presence(node: Binary) -> bool:
+    """Whether it is `absent(...) == 1` or `count(...) > 0`: what matters is whether there is a value."""
+    return any(
+        (isinstance(one, Call) and one.function.startswith("absent"))
+        or (isinstance(one, Aggregate) and one.operator in {"count", "group"})
+        for one in (node.left, node.right)
+    )
+
+
+def never(found: Range, operator: str, limit: float) -> bool:
+    """Whether no value of a range passes a comparison with a number."""
+    low, high = found
+    return {
+        ">": high <= limit,
+        ">=": high < limit,
+        "<": low >= limit,
+        "<=": low > limit,
+        "==": not low <= limit <= high,
+        "!=": low == high == limit,
+    }[operator]
+
+
+def always(found: Range, operator: str, limit: float) -> bool:
+    """Whether every value of a range passes a comparison with a number."""
+    low, high = found
+    if math.isinf(low) and math.isinf(high):
+        return False
+    return {
+        ">": low > limit,
+        ">=": low >= limit,
+        "<": high < limit,
+        "<=": high <= limit,
+        "==": low == high == limit,
+        "!=": limit < low or limit > high,
+    }[operator]

@@ -1,0 +1,136 @@
+"""Files, folders and manifests as documents: lists are opened, and what ConfigMaps and Secrets hold as well."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+
+from specwatch_deploy.doctor.document import Document, Key
+from specwatch_deploy.doctor.input_error import InputError
+
+_JSON: Final = (".json",)
+_YAML: Final = (".yaml", ".yml")
+_SUFFIXES: Final = frozenset((*_JSON, *_YAML))
+# Keys under which a Secret holds what the doctor reads; others may be secrets in earnest.
+_SECRET_KEYS: Final = ("alertmanager.yaml", "alertmanager.yml")
+
+
+def files_in(path: Path) -> list[Path]:
+    """The file itself, or the JSON and YAML files in a folder and below it, sorted; hidden ones are left out."""
+    if not path.is_dir():
+        return [path]
+    found = (one for one in path.rglob("*") if one.suffix in _SUFFIXES and one.is_file())
+    return sorted(one for one in found if not any(part.startswith(".") for part in one.relative_to(path).parts))
+
+
+def documents(text: str, name: str) -> Iterator[Document]:
+    """All documents of a text, lists and carriers opened.
+
+    Args:
+        text: YAML or JSON.
+        name: of the file, for places and messages.
+
+    Raises:
+        InputError: it is neither.
+    """
+    for one in _parsed(text, name, 0, ""):
+        yield from opened(one)
+
+
+def opened(document: Document) -> Iterator[Document]:
+    """The document, or what it carries: items of a List, data of a ConfigMap, a Secret or a GrafanaDashboard."""
+    body = document.body
+    if not isinstance(body, Mapping):
+        return
+    if document.kind.endswith("List") and isinstance(body.get("items"), list):
+        for number, item in enumerate(body["items"]):
+            node = _node(document.node, "items", number)
+            yield from opened(Document(document.file, item, node, "", document.before, document.part))
+        return
+    yield document
+    for path, text in _carried(document):
+        yield from _inside(document, path, text)
+
+
+def _carried(document: Document) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Paths and texts of what a carrier holds."""
+    if document.kind == "ConfigMap":
+        yield from (
+            (("data", key), text) for key, text in (document.at("data") or {}).items() if isinstance(text, str)
+        )
+    elif document.kind == "Secret":
+        for key in _SECRET_KEYS:
+            plain, coded = document.at("stringData", key), document.at("data", key)
+            if isinstance(plain, str):
+                yield ("stringData", key), plain
+            elif isinstance(coded, str):
+                yield ("data", key), _decoded(coded, document)
+    elif document.kind == "GrafanaDashboard" and isinstance(document.at("spec", "json"), str):
+        yield ("spec", "json"), document.at("spec", "json")
+
+
+def _inside(document: Document, path: tuple[Key, ...], text: str) -> Iterator[Document]:
+    key = str(path[-1])
+    if not key.endswith((*_SUFFIXES, "json")):
+        return
+    line = document.line(*path)
+    part = f"{document.kind} {document.name}, {key}"
+    try:
+        yield from _parsed(text, document.file, line, part)
+    except InputError:
+        return  # a carrier holds what it likes; a file that was given as such is refused
+
+
+def _parsed(text: str, name: str, before: int, part: str) -> Iterator[Document]:
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            yield Document(name, json.loads(text), None, text, before, part)
+        except (ValueError, RecursionError):
+            if name.endswith(_JSON):
+                raise InputError(f"{name} is no JSON") from None
+        else:
+            return
+    yield from _yaml(text, name, before, part)
+
+
+def _yaml(text: str, name: str, before: int, part: str) -> Iterator[Document]:
+    try:
+        loader = yaml.CSafeLoader(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{name} is no YAML: {_problem(error, text)}") from error
+    try:
+        while loader.check_node():
+            node = cast("yaml.Node", loader.get_node())
+            yield Document(name, loader.construct_document(node), node, "", before, part)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{name} is no YAML: {_problem(error, text)}") from error
+    finally:
+        loader.dispose()
+
+
+def _problem(error: Exception, text: str) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}: " if mark is not None else ""
+    problem = getattr(error, "problem", None) or " ".join(str(error).split())[:120]
+    hint = "; a template must be rendered first (helm template)" if "{{" in text else ""
+    return f"{where}{problem}{hint}"
+
+
+def _decoded(text: str, document: Document) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{document.file}: Secret {document.name} holds no base64 text") from error
+
+
+def _node(node: yaml.Node | None, key: str, number: int) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    items: Any = next((value for name, value in node.value if name.value == key), None)
+    return items.value[number] if isinstance(items, yaml.SequenceNode) else None

@@ -1,0 +1,107 @@
+"""From what the user names to the inputs of an examination: files of every kind, engines, queries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from specwatch_deploy.doctor.document import Document
+from specwatch_deploy.doctor.documents import documents, files_in
+from specwatch_deploy.doctor.engine import Engine
+from specwatch_deploy.doctor.engine_source import engine_of, is_page, page_engine
+from specwatch_deploy.doctor.finding import Place
+from specwatch_deploy.doctor.input_error import InputError
+from specwatch_deploy.doctor.inputs import Inputs, Prometheus
+from specwatch_deploy.doctor.query import Query, Role
+from specwatch_deploy.doctor.registry import EXTRACTORS
+from specwatch_exporters.inspection import Content
+
+_MOST_BYTES: Final = 64 * 2**20
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What was read.
+
+    Attributes:
+        documents: of all files.
+        engines: whose pages were among them, and those that were named.
+        skipped: files in folders that could not be read, one line each.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    engines: list[Engine] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
+    """Read files, folders and standard input (`-`), and find out about engines.
+
+    Args:
+        paths: what to read; pages of engines may be among them.
+        engines: see `engine_source.engine_of`.
+
+    Raises:
+        InputError: a file that was named cannot be used; one inside a folder is skipped, and that is said.
+    """
+    found = Gathered(engines=[engine_of(source) for source in engines])
+    for name in paths:
+        if name == "-":
+            _take(found, sys.stdin.buffer.read(), "standard input")
+            continue
+        path = Path(name)
+        if not path.exists():
+            raise InputError(f"{name}: there is no such file or folder")
+        for file in files_in(path):
+            try:
+                _take(found, _bytes(file), str(file))
+            except InputError as error:
+                if file == path:
+                    raise
+                found.skipped.append(str(error))
+    return found
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: over {_MOST_BYTES >> 20} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _take(found: Gathered, data: bytes, name: str) -> None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is no text") from error
+    if is_page(text):
+        found.engines.append(page_engine(Content(name, data)))
+    else:
+        found.documents += documents(text, name)
+
+
+def inputs_of(
+    found: Gathered,
+    given: Iterable[str] = (),
+    *,
+    prometheus: Prometheus | None = None,
+    scrape_s: float = 15.0,
+    reach: bool = False,
+) -> Inputs:
+    """The inputs of an examination.
+
+    Args:
+        found: what was read.
+        given: PromQL from the command line.
+        prometheus: a running one, or None.
+        scrape_s: scrape interval in seconds.
+        reach: whether addresses in configurations may be connected to.
+    """
+    asked = [Query(text, Role.GIVEN, Place("--query", number, "")) for number, text in enumerate(given, 1)]
+    asked += [query for document in found.documents for extract in EXTRACTORS for query in extract(document)]
+    return Inputs(tuple(found.documents), tuple(asked), tuple(found.engines), prometheus, scrape_s, reach)

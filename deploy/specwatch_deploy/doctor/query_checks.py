@@ -1,0 +1,84 @@
+"""Runs the checks on queries: each query is parsed once, what is known is gathered once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from specwatch_alerts.lint import EXPECTED
+from specwatch_dashboards.metric_check import recorded_names
+from specwatch_dashboards.source import Source
+from specwatch_deploy.doctor.asked import Asked, asked
+from specwatch_deploy.doctor.check_copies import copies
+from specwatch_deploy.doctor.check_kinds import created, kinds, ratios_summed, sums_alone
+from specwatch_deploy.doctor.check_labels import labels
+from specwatch_deploy.doctor.check_metrics import metrics
+from specwatch_deploy.doctor.check_prometheus import live_checks, present_names
+from specwatch_deploy.doctor.check_quantiles import quantiles
+from specwatch_deploy.doctor.check_shape import absent_zero, nan, ratios, waits, windows
+from specwatch_deploy.doctor.check_speculation import mixed, per_step
+from specwatch_deploy.doctor.check_thresholds import thresholds
+from specwatch_deploy.doctor.engine import Engine
+from specwatch_deploy.doctor.finding import Finding
+from specwatch_deploy.doctor.input_error import InputError
+from specwatch_deploy.doctor.inputs import Inputs, PrometheusError
+from specwatch_deploy.doctor.knowledge import Knowledge
+from specwatch_deploy.doctor.query import Role
+
+QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]] = (
+    absent_zero,
+    copies,
+    created,
+    kinds,
+    labels,
+    metrics,
+    mixed,
+    nan,
+    per_step,
+    quantiles,
+    ratios,
+    ratios_summed,
+    sums_alone,
+    thresholds,
+    waits,
+    windows,
+)
+
+
+def check_queries(inputs: Inputs) -> Iterator[Finding]:
+    """Findings on every query of the inputs.
+
+    Raises:
+        InputError: Prometheus stops answering.
+    """
+    readable: list[Asked] = []
+    for query in inputs.queries:
+        one = asked(query)
+        if isinstance(one, Finding):
+            yield one
+        elif one is not None:
+            readable.append(one)
+    try:
+        known = knowledge(inputs, readable)
+        for one in readable:
+            for check in QUERY_CHECKS:
+                yield from check(one, known)
+        if inputs.prometheus is not None:
+            yield from live_checks(readable, known, inputs.prometheus)
+    except PrometheusError as error:
+        raise InputError(f"--prometheus: {error}") from error
+
+
+def knowledge(inputs: Inputs, readable: list[Asked]) -> Knowledge:
+    """What is known of the series, the recorded ones among them.
+
+    Raises:
+        PrometheusError: it does not answer.
+    """
+    engines: dict[str, tuple[Engine, ...]] = {}
+    for engine in inputs.engines:
+        engines[engine.name] = (*engines.get(engine.name, ()), engine)
+    present = frozenset[str]() if inputs.prometheus is None else present_names(readable, inputs.prometheus)
+    recorded = {one.query.name: None for one in readable if one.query.role is Role.RECORDING}
+    ours = EXPECTED | recorded_names(Source.SIDECAR) | recorded_names(Source.ENGINE)
+    return Knowledge(inputs.scrape_s, recorded, ours, engines, present)

@@ -1,0 +1,180 @@
+"""What scales a workload: KEDA's Prometheus triggers and the HPA's external metrics, in the same words.
+
+Sources: KEDA 2.20 `pkg/scalers/prometheus_scaler.go`, `apis/keda/v1alpha1/scaledobject_types.go`; autoscaling/v2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from specwatch_alerts.promql import PromQLError, parse
+from specwatch_alerts.promql_tree import Node, selectors
+from specwatch_deploy.doctor.adapter_rules import AdapterRule, adapter_rules
+from specwatch_deploy.doctor.document import Document, Key
+from specwatch_deploy.doctor.finding import Place
+from specwatch_deploy.doctor.inputs import Inputs
+from specwatch_deploy.doctor.query import Query, Role
+from specwatch_deploy.scale.hpa_metric import TargetType
+
+KEDA_MOST: Final = 100
+"""`maxReplicaCount` where none is given."""
+
+_QUANTITY: Final = re.compile(r"([0-9.]+)([mkKMGT]i?)?")
+_UNITS: Final = {"m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One signal with its threshold.
+
+    Attributes:
+        document: that holds it.
+        path: of the trigger in it.
+        part: object and trigger, in words.
+        query: PromQL; empty if it is not known.
+        kind: how the value is compared; None if it is not one of the two.
+        threshold: the target; None if there is none that can be read.
+        least: replicas that are always there, 1 or more.
+        most: replicas.
+        keda: whether KEDA reads it, which takes one element only.
+    """
+
+    document: Document
+    path: tuple[Key, ...]
+    part: str
+    query: str
+    kind: TargetType | None
+    threshold: float | None
+    least: int
+    most: int
+    keda: bool
+
+    def place(self, *key: Key) -> Place:
+        """Place of a part of it."""
+        return self.document.place(*self.path, *key, part=self.part)
+
+    @property
+    def tree(self) -> Node | None:
+        """The query as a tree; None if it is none, which is said elsewhere."""
+        return query_tree(self.query)
+
+    @property
+    def series(self) -> frozenset[str]:
+        """Names of the series that it reads."""
+        tree = self.tree
+        return frozenset() if tree is None else frozenset(one.name for one in selectors(tree) if one.name)
+
+
+@cache
+def query_tree(query: str) -> Node | None:
+    """The tree of a query; None if it is empty or no PromQL."""
+    try:
+        return parse(query) if query.strip() else None
+    except PromQLError:
+        return None
+
+
+def rows_of(document: Document, *path: Key) -> list[tuple[int, Mapping[str, Any]]]:
+    """The objects of a list, with their numbers; nothing if there is no list."""
+    found = document.at(*path)
+    return (
+        [(at, one) for at, one in enumerate(found) if isinstance(one, Mapping)] if isinstance(found, list) else []
+    )
+
+
+def prometheus_triggers(document: Document) -> Iterator[tuple[int, Mapping[str, Any], str]]:
+    """Prometheus triggers of a ScaledObject or ScaledJob: number, metadata, and what to call them."""
+    if document.kind not in {"ScaledObject", "ScaledJob"}:
+        return
+    for number, row in rows_of(document, "spec", "triggers"):
+        if row.get("type") == "prometheus":
+            meta = row.get("metadata")
+            name = f" ({row['name']})" if row.get("name") else ""
+            part = f"{document.kind} {document.name}, trigger {number}{name}"
+            yield number, (meta if isinstance(meta, Mapping) else {}), part
+
+
+def scaler_queries(document: Document) -> Iterator[Query]:
+    """Queries of KEDA's Prometheus triggers."""
+    for number, meta, part in prometheus_triggers(document):
+        text = meta.get("query")
+        if isinstance(text, str) and text.strip():
+            path: tuple[Key, ...] = ("spec", "triggers", number, "metadata", "query")
+            yield Query(text, Role.SCALER, document.place(*path, part=part), part)
+
+
+def triggers(inputs: Inputs) -> Iterator[Trigger]:
+    """All triggers and external metrics whose threshold means something by itself."""
+    for document in inputs.of_kind("ScaledObject"):
+        if not document.at("spec", "advanced", "scalingModifiers"):  # with a formula thresholds are inert
+            yield from _keda(document)
+    served = {
+        rule.name: rule
+        for document in inputs.documents
+        for rule in adapter_rules(document)
+        if rule.external and rule.name
+    }
+    for document in inputs.of_kind("HorizontalPodAutoscaler"):
+        yield from _hpa(document, served)
+
+
+def number_of(value: object) -> float | None:
+    """A number, or a quantity such as 500m; None if it is neither."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        return None if match is None else float(match[1]) * _UNITS.get(match[2] or "", 1.0)
+    except ValueError:
+        return None
+
+
+def whole_of(document: Document, *path: Key) -> int | None:
+    """A whole number at a path; None if there is none."""
+    value = document.at(*path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _keda(document: Document) -> Iterator[Trigger]:
+    least = max(whole_of(document, "spec", "minReplicaCount") or 0, 1)
+    most = whole_of(document, "spec", "maxReplicaCount") or KEDA_MOST
+    for number, meta, part in prometheus_triggers(document):
+        query, kind = meta.get("query"), document.at("spec", "triggers", number, "metricType") or "AverageValue"
+        yield Trigger(
+            document,
+            ("spec", "triggers", number),
+            part,
+            query if isinstance(query, str) else "",
+            TargetType(str(kind)) if str(kind) in set(TargetType) else None,
+            number_of(meta.get("threshold")),
+            least,
+            most,
+            keda=True,
+        )
+
+
+def _hpa(document: Document, served: Mapping[str, AdapterRule]) -> Iterator[Trigger]:
+    for number, row in rows_of(document, "spec", "metrics"):
+        external = row.get("external")
+        if row.get("type") != "External" or not isinstance(external, Mapping):
+            continue
+        path: tuple[Key, ...] = ("spec", "metrics", number, "external")
+        name = document.at(*path, "metric", "name")
+        rule = served.get(str(name))
+        kind = document.at(*path, "target", "type")
+        value = document.at(*path, "target", "value" if kind == "Value" else "averageValue")
+        yield Trigger(
+            document,
+            path,
+            f"HorizontalPodAutoscaler {document.name}, metric {name}",
+            "" if rule is None else rule.query,
+            TargetType(str(kind)) if str(kind) in set(TargetType) else None,
+            number_of(value),
+            max(whole_of(document, "spec", "minReplicas") or 1, 1),
+            whole_of(document, "spec", "maxReplicas") or 1,
+            keda=False,
+        )

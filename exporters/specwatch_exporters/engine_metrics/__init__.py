@@ -1,0 +1,1 @@
+"""The engines' own metrics, as data: one file per engine."""
