@@ -35,10 +35,11 @@ def write_shapes(names: tuple[str, ...], source: Path, folder: Path) -> None:
         vocab = config.get("vocab_size") if isinstance(config, dict) else None
         if not isinstance(vocab, int):
             raise BenchError(f"shape {name}: {path} has no vocab_size")
-        _write(folder / name, config, vocab)
+        write_model(folder / name, config, vocab)
 
 
-def _write(folder: Path, config: dict[str, Any], vocab: int) -> None:
+def write_model(folder: Path, config: dict[str, Any], vocab: int) -> None:
+    """Write one model folder: its configuration, and a tokenizer whose token n is the word `tn`."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = {
         "config.json": config,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ OFF: Final = "off"
 STALLED: Final = 10.0
 STALLED_S: Final = 0.5
 """A step of over ten median steps and half a second is none of the load's: a kernel was compiled, or the like."""
-_MOST_STALLED: Final = 0.2
+MOST_STALLED: Final = 0.2
 _MOST_APART: Final = 0.05
 LEAST_QUIET: Final = 5
 
@@ -72,6 +73,12 @@ class CellSteps:
     refused: str
 
     @property
+    def stalled_share(self) -> float:
+        """Share of the time of all steps that the stalled ones took."""
+        whole = self.stalled_s + sum(step.seconds for step in self.steps)
+        return self.stalled_s / whole if whole else 0.0
+
+    @property
     def tokens_per_second(self) -> float:
         """Tokens that arrived over the measured time without stalls."""
         return sum(step.tokens for step in self.steps) / sum(step.seconds for step in self.steps)
@@ -90,23 +97,24 @@ def read_steps(path: Path) -> CellSteps | None:
     """
     try:
         lines = list(read_cell(path))
-        head, end = lines[0], lines[-1]
-        if head["level"].get("concurrency") is None:
-            return None
         records = [RequestRecord.from_json(line) for line in lines if line["kind"] == "request"]
-        return _judged(path, head, end, lines, records)
+        return judged_steps(path, lines, records)
     except (ValueError, KeyError, TypeError) as error:
         raise BenchError(f"{path.name}: not a whole cell of this format ({error})") from error
 
 
-def _judged(
-    path: Path,
-    head: Mapping[str, Any],
-    end: Mapping[str, Any],
-    lines: Sequence[Mapping[str, Any]],
-    records: Sequence[RequestRecord],
-) -> CellSteps:
-    method, depth = _method(head["engine"].get("speculative"))
+def judged_steps(
+    path: Path, lines: Sequence[Mapping[str, Any]], records: Sequence[RequestRecord]
+) -> CellSteps | None:
+    """The same from a cell's lines and the requests among them.
+
+    Raises:
+        KeyError: a member is missing.
+    """
+    head, end = lines[0], lines[-1]
+    if head["level"].get("concurrency") is None:
+        return None
+    method, depth = method_of(head, end)
     seconds = float(end.get("seconds") or 0.0)
     steps = steps_of(records, seconds)
     typical = statistics.median(step.seconds for step in steps) if steps else 0.0
@@ -130,12 +138,28 @@ def _judged(
     )
 
 
-def _method(speculative: Mapping[str, Any] | None) -> tuple[str, int]:
-    """A drafter's name and K; one-pass drafting with an EAGLE-3 head is P-EAGLE."""
-    if not speculative:
+def method_of(head: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, int]:
+    """A drafter's name and K; one-pass drafting with an EAGLE-3 head is P-EAGLE.
+
+    An engine that is not told by vLLM's `--speculative-config` (SGLang, the replay engine, one at a URL) speculates
+    when it counted drafts; its drafter is then what its arguments say, else its name in the matrix.
+
+    Args:
+        head: a cell's first line.
+        end: its last line.
+    """
+    engine = head["engine"]
+    speculative = engine.get("speculative")
+    if speculative:
+        method = "peagle" if speculative.get("parallel_drafting") else str(speculative.get("method"))
+        return method, int(speculative["num_speculative_tokens"])
+    if not end.get("drafts"):
         return OFF, 0
-    method = "peagle" if speculative.get("parallel_drafting") else str(speculative.get("method"))
-    return method, int(speculative["num_speculative_tokens"])
+    arguments = [str(one) for one in engine.get("arguments", ())]
+    said = dict(pairwise(arguments))
+    name = said.get("--speculative-algorithm") or said.get("--method") or str(engine["name"])
+    depth = said.get("--speculative-num-steps") or len(end.get("per_position") or ()) or 1
+    return name.lower(), int(depth)
 
 
 def _context(records: Sequence[RequestRecord]) -> float:
@@ -182,7 +206,7 @@ def _refused(
     if outcome != "ok":
         return f"its outcome is {outcome}"
     share = stalled / (stalled + sum(step.seconds for step in steps)) if steps else 0.0
-    if share > _MOST_STALLED:
+    if share > MOST_STALLED:
         return f"{share:.0%} of the time went into steps of over {STALLED_S} s, {STALLED:.0f} times the median"
     own = None if model is None else model.latencies.get("inter_token_step_seconds")
     if own is not None and own.mean and gap and abs(gap / own.mean - 1.0) > _MOST_APART:

@@ -15,6 +15,7 @@ from specwatch_bench.profile_cell import OFF, CellSteps, read_steps
 from specwatch_bench.profile_estimate import Floats, StepEstimate, estimate
 
 _LEAST_BATCHES: Final = 2
+_KINDS: Final = {"sglang": "SGLang", "trtllm": "TensorRT-LLM", "vllm": "vLLM"}
 _OUTER: Final = (0.025, 0.975)
 
 Run = tuple[str, int]
@@ -82,7 +83,15 @@ def read_table(folder: Path) -> StepTable:
         BenchError: no cells, cells of two targets, or a file that is no whole cell.
     """
     paths = sorted((folder / "cells" if (folder / "cells").is_dir() else folder).glob("*.jsonl.gz"))
-    cells = [cell for cell in map(read_steps, paths) if cell is not None]
+    return table_of([cell for cell in map(read_steps, paths) if cell is not None], folder)
+
+
+def table_of(cells: Sequence[CellSteps], folder: Path) -> StepTable:
+    """The table of cells that have been read from a folder.
+
+    Raises:
+        BenchError: see `read_table`.
+    """
     if not cells:
         raise BenchError(f"{folder}: no cells of a closed loop; give a folder that `specwatch bench run` wrote")
     targets = sorted({str(cell.head["target"]) for cell in cells})
@@ -145,7 +154,7 @@ def _range(values: Floats) -> Range:
 
 def table_lines(table: StepTable) -> Iterator[str]:
     """The table as Markdown, and what was left out."""
-    yield f"{table.head['target']}, {table.gpu}, {_engine(table.head)}; {label_of(table)}"
+    yield f"{table.head['target']}, {table.gpu}, {engine_of(table.head)}; {label_of(table)}"
     yield ""
     yield (
         "| method | K | batch | step, ms | plain step, ms | rho = break-even without prefill | tau | "
@@ -200,9 +209,9 @@ def profile_of(table: StepTable) -> dict[str, Any]:
         "name": name_of(table),
         "label": label_of(table),
         "target": head["target"],
-        "hardware": f"{_gpus(head)} x {table.gpu}",
-        "gpus": _gpus(head),
-        "engine": _engine(head),
+        "hardware": f"{gpus_of(head)} x {table.gpu}",
+        "gpus": gpus_of(head),
+        "engine": engine_of(head),
         "source": "specwatch bench profile: closed loop, chunk times of the client; errors of one run's steps",
         "context_tokens": round(_mean([one.context for one in plain.values()]), 1),
         "prefill_seconds_per_token": _nano(float(np.median([one.prefill[0] for one in plain.values()]))),
@@ -248,12 +257,16 @@ def write_profile(table: StepTable, path: Path) -> None:
         raise BenchError(f"{path}: {error.strerror}") from error
 
 
-def _engine(head: Mapping[str, Any]) -> str:
+def engine_of(head: Mapping[str, Any]) -> str:
+    """An engine with its version, as `vLLM 0.25.1`."""
     kind = str(head["engine"]["kind"])
-    return f"{'vLLM' if kind == 'vllm' else kind} {head.get('version') or '(version not told)'}"
+    if kind == "replay":
+        return "replay engine"
+    return f"{_KINDS.get(kind, kind)} {head.get('version') or '(version not told)'}"
 
 
-def _gpus(head: Mapping[str, Any]) -> int:
+def gpus_of(head: Mapping[str, Any]) -> int:
+    """GPUs of one engine, by its tensor parallelism."""
     arguments = list(head["engine"].get("arguments", ()))
     for name in ("--tensor-parallel-size", "-tp"):
         if name in arguments[:-1]:

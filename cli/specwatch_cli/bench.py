@@ -9,14 +9,19 @@ from typing import Annotated
 
 import typer
 
+from specwatch_cli.bench_capacity import capacity_command
+from specwatch_cli.bench_cost import cost_command
+from specwatch_cli.bench_import import import_command
+from specwatch_cli.bench_moe_noise import moe_noise_command
+from specwatch_cli.bench_report import report_command
 from specwatch_cli.errors import UserError
 
 app = typer.Typer(no_args_is_help=True, help="Measure engines, with and without speculation.")
-
-
-@app.callback()
-def _group() -> None:
-    """Keep `run` a command of a group while it is the only one."""
+app.command("import")(import_command)
+app.command("moe-noise")(moe_noise_command)
+app.command("report")(report_command)
+app.command("cost")(cost_command)
+app.command("capacity")(capacity_command)
 
 
 @app.command("run")

@@ -1,0 +1,1 @@
+"""Results of other benchmarks in this one's terms."""

@@ -1,0 +1,44 @@
+"""One run of another benchmark: its figures in this project's terms, and its requests where it kept them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specwatch_bench.figures import Figures, figures
+from specwatch_bench.request_record import RequestRecord
+from specwatch_exporters.bench_run import BenchRun, Times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRun:
+    """One run.
+
+    Attributes:
+        tool: that measured it.
+        run: its figures; `tpot` is a request's time per token after the first, `itl` the gap that its user saw.
+        e2e: end-to-end latency, milliseconds.
+        input_tokens: prompt tokens of all requests, as the engine counts them where it says so.
+        rate: requests per second of an open loop; None for a closed one, or where the file does not say.
+        records: one for each request, in the order of sending; empty where the tool kept none.
+        placed: whether it is known when each request was sent.
+        chunked: whether the records have the chunks that came, and not only the first and last token.
+        remarks: what this tool measures otherwise, and what was corrected.
+    """
+
+    tool: str
+    run: BenchRun
+    e2e: Times = Times()  # noqa: RUF009 - immutable
+    input_tokens: int | None = None
+    rate: float | None = None
+    records: tuple[RequestRecord, ...] = ()
+    placed: bool = False
+    chunked: bool = True
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def figures(self) -> Figures | None:
+        """Figures by the records; None without any, and no throughput where it is not known when they were sent."""
+        if not self.records:
+            return None
+        end = max(record.sent + record.ended for record in self.records) / 1e6
+        return figures(self.records, self.run.duration_s or end)

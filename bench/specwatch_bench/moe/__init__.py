@@ -1,0 +1,1 @@
+"""How much routing noise of a mixture of experts costs a fixed draft."""

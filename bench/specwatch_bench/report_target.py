@@ -1,0 +1,181 @@
+"""A folder of results: one target, its cells, what each pair of them says, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from specwatch_bench.bench_error import BenchError
+from specwatch_bench.profile_cell import OFF, method_of
+from specwatch_bench.profile_table import StepTable, table_of
+from specwatch_bench.report_cell import CellReport, GpuUse, read_report_cell
+from specwatch_bench.report_draws import Floats
+from specwatch_bench.report_settings import ReportSettings, TargetSettings, read_report_settings
+
+_METHODS: Final = {"eagle3": "EAGLE-3", "peagle": "P-EAGLE", "ngram": "n-gram", "mtp": "MTP"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A cell with speculation beside the one without at the same load and data set.
+
+    Attributes:
+        speedup: quotient of output tokens per second.
+        own: with speculation.
+        plain: without.
+    """
+
+    speedup: Floats
+    own: CellReport
+    plain: CellReport
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """All of one folder.
+
+    Attributes:
+        name: of the folder.
+        title: the target in words.
+        cells: in order of engines and load.
+        table: step times of the cells that can be believed.
+        manifest: `manifest.json`, empty where there is none.
+        settings: see `TargetSettings`.
+    """
+
+    name: str
+    title: str
+    cells: tuple[CellReport, ...]
+    table: StepTable
+    manifest: Mapping[str, Any]
+    settings: TargetSettings
+
+    @property
+    def published(self) -> tuple[CellReport, ...]:
+        """Cells whose figures are shown."""
+        return tuple(cell for cell in self.cells if not cell.refused)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Names of the engines, the one without speculation first."""
+        return tuple(dict.fromkeys(cell.engine for cell in self.cells))
+
+    @property
+    def drafters(self) -> tuple[str, ...]:
+        """Names of the engines that speculate."""
+        return tuple(dict.fromkeys(cell.engine for cell in self.cells if _method(cell) != OFF))
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Requests in flight that were measured, ascending."""
+        return tuple(sorted({cell.batch for cell in self.cells if cell.batch is not None}))
+
+    @property
+    def shared(self) -> str:
+        """The data set that ran without speculation, so that pairs can be made of it."""
+        plain = [cell.dataset for cell in self.cells if _method(cell) == OFF]
+        return plain[0] if plain else self.cells[0].dataset
+
+    def cell(self, engine: str, batch: int, dataset: str | None = None) -> CellReport | None:
+        """A published cell of a closed loop: its first run."""
+        wanted = (engine, batch, dataset or self.shared)
+        return next((one for one in self.published if (one.engine, one.batch, one.dataset) == wanted), None)
+
+    def label(self, engine: str) -> str:
+        """An engine in words: its drafter and K."""
+        cells = [cell for cell in self.cells if cell.engine == engine]
+        return label_of(next((cell for cell in cells if _method(cell) != OFF), cells[0]))
+
+    def pairs(self) -> Iterator[Pair]:
+        """Cells that have their counterpart without speculation."""
+        plain = {(cell.load, cell.dataset): cell for cell in self.published if _method(cell) == OFF}
+        for cell in self.published:
+            other = plain.get((cell.load, cell.dataset))
+            if _method(cell) != OFF and other is not None:
+                yield Pair(cell.tok_s / other.tok_s, cell, other)
+
+    def gpu_of(self, cell: CellReport) -> GpuUse | None:
+        """The GPU that a cell's engine ran on; None where the record does not say which it was."""
+        if self.settings.gpu is not None:
+            return cell.gpus.get(self.settings.gpu)
+        return next(iter(cell.gpus.values())) if len(cell.gpus) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Folders of results with what is known about them."""
+
+    folder: Path
+    settings: ReportSettings
+    targets: tuple[Target, ...]
+
+
+def read_results(folder: Path) -> Results:
+    """Read a folder that `specwatch bench run` wrote, or a folder of such folders.
+
+    Raises:
+        BenchError: no cells, or one that is torn.
+    """
+    settings = read_report_settings(folder)
+    folders = [folder] if (folder / "cells").is_dir() else [one.parent for one in folder.glob("*/cells")]
+    if not folders:
+        raise BenchError(f"{folder}: no results; give a folder that `specwatch bench run` wrote, or one of such")
+    known = list(settings.targets)
+    folders.sort(key=lambda one: (known.index(one.name) if one.name in known else len(known), one.name))
+    return Results(folder, settings, tuple(_target(one, settings) for one in folders))
+
+
+def _target(folder: Path, settings: ReportSettings) -> Target:
+    cells = [read_report_cell(path) for path in sorted((folder / "cells").glob("*.jsonl.gz"))]
+    if not cells:
+        raise BenchError(f"{folder}: no cells in it")
+    manifest = _manifest(folder / "manifest.json")
+    order = _order(manifest, cells)
+    methods = list(
+        dict.fromkeys(_method(cell) for cell in sorted(cells, key=lambda cell: order.index(cell.engine)))
+    )
+    cells.sort(key=lambda cell: (*_rank(cell, methods), order.index(cell.engine), _load(cell), cell.name))
+    own = settings.targets.get(folder.resolve().name, TargetSettings())
+    steps = [cell.steps for cell in cells if cell.steps is not None]
+    title = str(cells[0].head["target"])
+    return Target(folder.resolve().name, title, tuple(cells), table_of(steps, folder), manifest, own)
+
+
+def _manifest(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BenchError(f"{path}: cannot be read as JSON: {error}") from error
+    return body if isinstance(body, dict) else {}
+
+
+def _order(manifest: Mapping[str, Any], cells: Sequence[CellReport]) -> list[str]:
+    """Engines in the order of their matrix."""
+    asked = [one["name"] for matrix in manifest.get("matrices", {}).values() for one in matrix["engines"]]
+    return [*asked, *sorted({cell.engine for cell in cells} - set(asked))]
+
+
+def _rank(cell: CellReport, methods: Sequence[str]) -> tuple[int, int, int]:
+    """No speculation first, lookup without a draft last, K ascending within a method."""
+    method = _method(cell)
+    place = 0 if method == OFF else 2 if method.startswith("ngram") else 1
+    return place, methods.index(method), method_of(cell.head, cell.end)[1]
+
+
+def _load(cell: CellReport) -> tuple[bool, float]:
+    return cell.batch is None, float(cell.batch or cell.head["level"].get("rate") or 0.0)
+
+
+def _method(cell: CellReport) -> str:
+    return method_of(cell.head, cell.end)[0]
+
+
+def label_of(cell: CellReport) -> str:
+    """A cell's engine in words, such as `P-EAGLE K=5`; its name in the matrix without speculation."""
+    method, depth = method_of(cell.head, cell.end)
+    return cell.engine if method == OFF else f"{_METHODS.get(method, method)} K={depth}"

@@ -1,0 +1,46 @@
+"""`specwatch bench cost`: dollars per million tokens from measured throughput, beside list prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specwatch_cli.errors import UserError
+
+
+def cost_command(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS_DIR", help="Folder that `run` wrote, or a folder of such folders.")
+    ],
+    gpu_hour: Annotated[
+        float | None, typer.Option(metavar="USD", help="Price of a GPU hour. Default: that of the alerts' values.")
+    ] = None,
+    utilisation: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of the paid time with this load. Default: 0.5.")
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="List prices instead of the shipped ones (docs/bench-cost.md)."),
+    ] = None,
+) -> None:
+    """Print what a million tokens costs, where it breaks even with vendors, and how that moves, as Markdown.
+
+    Exit status: 0, or 2 when there are no results or a setting cannot be used.
+    """
+    from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - numpy, not for --help
+    from specwatch_bench.cost_of_cells import cost_settings  # noqa: PLC0415 - likewise
+    from specwatch_bench.cost_prices import load_prices  # noqa: PLC0415 - likewise
+    from specwatch_bench.report_markdown import sections_text  # noqa: PLC0415 - likewise
+    from specwatch_bench.report_section_cost import cost_sections  # noqa: PLC0415 - likewise
+    from specwatch_bench.report_target import read_results  # noqa: PLC0415 - likewise
+
+    try:
+        settings, listed = cost_settings(gpu_hour, utilisation), load_prices(prices)
+        sections = tuple(cost_sections(read_results(results).targets, listed, settings))
+    except BenchError as error:
+        raise UserError(str(error), exit_code=2) from error
+    if not sections:
+        raise UserError(f"{results}: no cell whose figures can be published, so no cost", exit_code=2)
+    typer.echo(sections_text(sections))

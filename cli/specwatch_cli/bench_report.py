@@ -1,0 +1,46 @@
+"""`specwatch bench report`: one page of what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specwatch_cli.errors import UserError
+
+
+def report_command(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS_DIR", help="Folder that `run` wrote, or a folder of such folders.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to write. Default: RESULTS_DIR/report.")
+    ] = None,
+    gpu_hour: Annotated[
+        float | None, typer.Option(metavar="USD", help="Price of a GPU hour. Default: that of the alerts' values.")
+    ] = None,
+    utilisation: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of the paid time with this load. Default: 0.5.")
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="List prices instead of the shipped ones (docs/bench-cost.md)."),
+    ] = None,
+) -> None:
+    """Write an HTML page, a Markdown page and pictures: speed-up, tails, verdicts, cost, memory, what is missing.
+
+    Exit status: 0, or 2 when there are no results or a setting cannot be used.
+    """
+    from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - numpy, not for --help
+    from specwatch_bench.cost_of_cells import cost_settings  # noqa: PLC0415 - likewise
+    from specwatch_bench.cost_prices import load_prices  # noqa: PLC0415 - likewise
+    from specwatch_bench.report_build import report_of, write_report  # noqa: PLC0415 - likewise
+    from specwatch_bench.report_target import read_results  # noqa: PLC0415 - likewise
+
+    try:
+        settings, listed = cost_settings(gpu_hour, utilisation), load_prices(prices)
+        written = write_report(report_of(read_results(results), listed, settings), out or results / "report")
+    except BenchError as error:
+        raise UserError(str(error), exit_code=2) from error
+    typer.echo(f"{written.html}, {written.markdown} and {written.pictures} pictures")
