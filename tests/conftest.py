@@ -10,14 +10,20 @@ from hypothesis import settings
 
 from tools.tool_paths import BIN_FOLDER, is_program
 
+_WELCOME = {
+    "promtool-3": "rules ran on promtool 2.x alone",
+    "alertmanager-new": "routing and Slack ran with this system's Alertmanager alone",
+    "amtool-new": "Alertmanager's configuration was checked by this system's amtool alone",
+}
+
 settings.register_profile("specwatch", deadline=None)
 settings.load_profile("specwatch")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say that rules were tested on Prometheus 2.x alone."""
-    if not is_program(BIN_FOLDER / "promtool-3"):
-        terminalreporter.write_line(
-            "promtool 3.x could not be had (make tools asks Debian unstable): rules ran on promtool 2.x alone.",
-            yellow=True,
-        )
+    """Say what was tested on the older of two versions alone."""
+    for name, lost in _WELCOME.items():
+        if not is_program(BIN_FOLDER / name):
+            terminalreporter.write_line(
+                f"{name} could not be had (make tools asks Debian unstable): {lost}.", yellow=True
+            )

@@ -32,11 +32,17 @@ rarely why users see nothing.
 """
 
 COLLAPSED: Final = "SpecwatchAcceptanceCollapsed"
+"""Its page. Its ticket is about a few pods of many, and explains nothing of the others."""
+
 MUTED_BY_COLLAPSE: Final = ("SpecwatchDraftDrifted", "SpecwatchDraftDriftedNotPaying", "SpecwatchSpeculationSlower")
 """What follows from a draft that is broken: one page for one broken draft."""
 
+WAITING: Final = "SpecwatchOldestWaitingTooOld"
+STUCK: Final = "SpecwatchEngineStuck"
+"""A stuck engine with requests behind it fires both: one page for one pod, the one that comes first."""
+
 SCRAPE: Final = "SpecwatchScrapeFailing"
-HEARD_WITHOUT_SCRAPE: Final = ("SpecwatchEngineRestartLoop", "SpecwatchOldestWaitingTooOld")
+HEARD_WITHOUT_SCRAPE: Final = ("SpecwatchEngineRestartLoop", WAITING)
 """They say why a scrape fails, and may come from another process of the pod: a ticket must not mute them."""
 
 
@@ -52,7 +58,8 @@ def inhibit_rules(page: str = "page", ticket: str = "ticket") -> list[dict[str, 
     model = ("namespace", "model")
     return [
         _rule([f'alertname="{FALLBACK}"'], _one_of(MUTED_BY_FALLBACK), model),
-        _rule([f'alertname="{COLLAPSED}"'], _one_of(MUTED_BY_COLLAPSE), model),
+        _rule([f'alertname="{COLLAPSED}"', f'severity="{page}"'], _one_of(MUTED_BY_COLLAPSE), model),
+        _rule([f'alertname="{WAITING}"'], [f'alertname="{STUCK}"'], ("namespace", "pod")),
         _rule(scrape, of_pod, ("namespace", "pod")),
         _rule(scrape, of_pod, ("namespace", "instance"), present=("instance",)),
         _rule(

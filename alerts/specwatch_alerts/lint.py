@@ -14,7 +14,13 @@ from specwatch_alerts.promql import PromQLError, parse
 from specwatch_alerts.promql_tree import Node
 
 # Recorded by the scaler's rules.
-EXPECTED: Final = frozenset({"specwatch:scale_demand:replicas"})
+EXPECTED: Final = frozenset(
+    {
+        "specwatch:scale_demand:replicas",
+        "specwatch:scale_freed_by_cutting:replicas",
+        "specwatch:scale_pods:count",
+    }
+)
 _CHECKS: Final[Sequence[Callable[[Node, LintContext], Iterator[tuple[str, str]]]]] = (
     lint_series.kinds,
     lint_series.names,
@@ -74,7 +80,7 @@ def _recorded(groups: Sequence[Mapping[str, Any]], scrape: float) -> dict[str, f
     for _ in range(2):  # once more for what is read above the rule that records it
         for rule in rules:
             try:
-                known = lint_series.result_labels(parse(str(rule["expr"])), LintContext(scrape, found))
+                known = lint_series.labels_below(parse(str(rule["expr"])), LintContext(scrape, found))
             except (PromQLError, KeyError):
                 known = None
             found[str(rule["record"])] = None if known is None else known | set(rule.get("labels") or {})

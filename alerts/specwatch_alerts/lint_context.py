@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from specwatch_alerts.metric_facts import EXPORTED, PARTS, TARGET_LABELS, MetricFacts, facts_of
+from specwatch_alerts.metric_facts import EXPORTED, TARGET_LABELS, MetricFacts, facts_of
+from specwatch_exporters.engine_metrics.metric_table import PARTS
 from specwatch_exporters.metric import Kind
 
 

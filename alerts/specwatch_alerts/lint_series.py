@@ -20,9 +20,9 @@ from specwatch_alerts.promql_tree import (
     walk,
 )
 
-_RATES: Final = frozenset({"rate", "irate", "increase"})
+RATES: Final = frozenset({"rate", "irate", "increase"})
 # Functions to which a counter's own value means something, or which only ask whether it is there.
-_FOR_COUNTERS: Final = _RATES | {
+FOR_COUNTERS: Final = RATES | {
     "resets",
     "changes",
     "absent",
@@ -45,13 +45,13 @@ def kinds(tree: Node, context: LintContext) -> Iterator[Said]:
             continue
         functions = [one.function for one in above if isinstance(one, Call)]
         counter = context.is_counter(node.name)
-        if counter is False and _RATES.intersection(functions[-1:]):
+        if counter is False and RATES.intersection(functions[-1:]):
             yield "rate-on-gauge", f"{functions[-1]}() of {node.name}, which is a gauge"
-        if counter and not _FOR_COUNTERS.intersection(functions) and not _only_presence(node, above):
+        if counter and not FOR_COUNTERS.intersection(functions) and not only_presence(node, above):
             yield "counter-without-rate", f"{node.name} is a counter and has no rate or increase"
 
 
-def _only_presence(node: Node, above: tuple[Node, ...]) -> bool:
+def only_presence(node: Node, above: tuple[Node, ...]) -> bool:
     """Whether the value of a series does not matter: counted, or on the right side of `and` and `unless`."""
     below = node
     for one in reversed(above):
@@ -80,14 +80,14 @@ def labels(tree: Node, context: LintContext) -> Iterator[Said]:
         if isinstance(node, Selector):
             known = context.labels(node.name)
             for matcher in node.matchers:
-                if known is not None and matcher.label not in known and not _matches_empty(matcher):
+                if known is not None and matcher.label not in known and not matches_empty(matcher):
                     yield "impossible-label", f"{node.name} has no label {matcher.label}"
                 elif matcher.label == "le":
                     yield from _edge(node, matcher, context)
                 else:
                     yield from _value(node, matcher)
         elif isinstance(node, Aggregate) and node.labels and not node.without:
-            below = _labels_below(node.argument, context)
+            below = labels_below(node.argument, context)
             for label in node.labels:
                 if below is not None and label not in below:
                     yield "impossible-label", f"by ({label}): no series below has the label {label}"
@@ -103,7 +103,7 @@ def windows(tree: Node, context: LintContext) -> Iterator[Said]:
             yield "short-window", f"a subquery of {node.seconds:g}s in steps of {node.step:g}s has less than four"
 
 
-def _matches_empty(matcher: LabelMatcher) -> bool:
+def matches_empty(matcher: LabelMatcher) -> bool:
     """Whether series without the label are selected as well."""
     match matcher.operator:
         case "=":
@@ -118,7 +118,7 @@ def _matches_empty(matcher: LabelMatcher) -> bool:
 
 def _value(node: Selector, matcher: LabelMatcher) -> Iterator[Said]:
     known = CLOSED.get((node.name, matcher.label))
-    if known is None or matcher.operator not in {"=", "=~"} or _matches_empty(matcher):
+    if known is None or matcher.operator not in {"=", "=~"} or matches_empty(matcher):
         return
     if matcher.operator == "=":
         strange = {matcher.value} - known
@@ -148,20 +148,20 @@ def _edge(node: Selector, matcher: LabelMatcher, context: LintContext) -> Iterat
         yield "impossible-label", f"{node.name} has no bucket with the edge {matcher.value}"
 
 
-def _labels_below(node: Node, context: LintContext) -> frozenset[str] | None:
+def labels_below(node: Node, context: LintContext) -> frozenset[str] | None:
     """Labels that a result can have; None if they cannot be told."""
     match node:
         case Selector():
             found = context.labels(node.name)
         case Aggregate(without=True):
-            below = _labels_below(node.argument, context)
+            below = labels_below(node.argument, context)
             found = None if below is None else below - set(node.labels or ())
         case Aggregate():
             found = frozenset(node.labels or ())
         case Call():
             found = _of_call(node, context)
         case Subquery():
-            found = _labels_below(node.argument, context)
+            found = labels_below(node.argument, context)
         case Binary():
             found = _of_binary(node, context)
         case _:
@@ -170,7 +170,7 @@ def _labels_below(node: Node, context: LintContext) -> frozenset[str] | None:
 
 
 def _of_binary(node: Binary, context: LintContext) -> frozenset[str] | None:
-    sides = [_labels_below(node.left, context), _labels_below(node.right, context)]
+    sides = [labels_below(node.left, context), labels_below(node.right, context)]
     if node.operator == "or":
         return None if None in sides else frozenset().union(*(side or () for side in sides))
     base = sides[0] if sides[0] != frozenset() else sides[1]
@@ -179,14 +179,9 @@ def _of_binary(node: Binary, context: LintContext) -> frozenset[str] | None:
 
 def _of_call(node: Call, context: LintContext) -> frozenset[str] | None:
     if node.function in {"label_replace", "label_join"} and len(node.arguments) > 1:
-        below, new = _labels_below(node.arguments[0], context), node.arguments[1]
+        below, new = labels_below(node.arguments[0], context), node.arguments[1]
         return None if below is None else below | {getattr(new, "value", "")}
     if node.function.startswith("absent"):
         return None
-    found = [_labels_below(one, context) for one in node.arguments]
+    found = [labels_below(one, context) for one in node.arguments]
     return None if None in found else frozenset().union(*(one or () for one in found))
-
-
-def result_labels(tree: Node, context: LintContext) -> frozenset[str] | None:
-    """Labels of the result of an expression, for a recorded series; None if they cannot be told."""
-    return _labels_below(tree, context)

@@ -8,7 +8,7 @@ from typing import Final
 from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, Selector, walk
 
-_COMPARISONS: Final = frozenset({"==", "!=", ">", "<", ">=", "<="})
+COMPARISONS: Final = frozenset({"==", "!=", ">", "<", ">=", "<="})
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "%", "^", "atan2"})
 _UNSTABLE: Final = frozenset({"topk", "bottomk", "limitk", "limit_ratio", "count_values"})
 # Functions that one of 2.42 and 3.x does not have, or has only behind a flag.
@@ -41,11 +41,12 @@ def ratios(tree: Node, context: LintContext) -> Iterator[Said]:
     """Divisors that can be 0."""
     del context
     for node, _ in walk(tree):
-        if isinstance(node, Binary) and node.operator in {"/", "%"} and not _never_zero(node.right):
+        if isinstance(node, Binary) and node.operator in {"/", "%"} and not never_zero(node.right):
             yield "unguarded-ratio", "the divisor can be 0; write (divisor > 0)"
 
 
-def _never_zero(node: Node) -> bool:
+def never_zero(node: Node) -> bool:
+    """Whether no value of an expression is 0."""
     match node:
         case Number():
             sure = node.value != 0
@@ -56,18 +57,21 @@ def _never_zero(node: Node) -> bool:
         case Aggregate(operator="count" | "group"):
             sure = True
         case Aggregate(operator="sum" | "min" | "max" | "avg"):
-            sure = _never_zero(node.argument)
+            sure = never_zero(node.argument)
         case _:
             sure = False
     return sure
 
 
 def _filtered_above_zero(node: Binary) -> bool:
-    """Whether a comparison, a set operation or a product leaves nothing that is 0."""
+    """Whether a comparison, a set operation, a product or a quotient leaves nothing that is 0."""
     if node.operator in {"and", "unless"}:
-        return _never_zero(node.left)
+        return never_zero(node.left)
     if node.operator in {"*", "or"}:
-        return _never_zero(node.left) and _never_zero(node.right)
+        return never_zero(node.left) and never_zero(node.right)
+    if node.operator in {"/", "^"}:
+        to_one = node.operator == "^" and isinstance(node.right, Number) and node.right.value == 0
+        return to_one or never_zero(node.left)
     if not isinstance(node.right, Number):
         return False
     limit = node.right.value
@@ -78,18 +82,19 @@ def nan(tree: Node, context: LintContext) -> Iterator[Said]:
     """Comparisons that NaN makes true: `!=`, and the 0 of a `bool` comparison."""
     del context
     for node, above in walk(tree):
-        if not isinstance(node, Binary) or node.operator not in _COMPARISONS:
+        if not isinstance(node, Binary) or node.operator not in COMPARISONS:
             continue
-        if node.operator == "!=" and not node.as_bool and _can_be_nan(node.left):
+        if node.operator == "!=" and not node.as_bool and can_be_nan(node.left):
             yield "nan-is-true", "NaN != x is true; compare with > or <"
-        inner = any(isinstance(one, Binary) and one.operator in _COMPARISONS for one in above)
-        if node.as_bool and inner and _can_be_nan(node.left):
+        inner = any(isinstance(one, Binary) and one.operator in COMPARISONS for one in above)
+        if node.as_bool and inner and can_be_nan(node.left):
             yield "nan-is-true", "a bool comparison with NaN is 0, and that 0 is compared again"
 
 
-def _can_be_nan(node: Node) -> bool:
+def can_be_nan(node: Node) -> bool:
+    """Whether a value of an expression can be NaN, or infinite."""
     return any(
-        (isinstance(one, Binary) and one.operator in {"/", "%"} and not _never_zero(one.right))
+        (isinstance(one, Binary) and one.operator in {"/", "%"} and not never_zero(one.right))
         or (isinstance(one, Call) and one.function in {"histogram_quantile", "scalar", "ln", "sqrt"})
         for one, _ in walk(node)
     )
@@ -99,14 +104,15 @@ def absence(tree: Node, context: LintContext) -> Iterator[Said]:
     """A default value for what is missing."""
     del context
     for node, _ in walk(tree):
-        if isinstance(node, Binary) and node.operator == "or" and _is_constant(node.right):
+        if isinstance(node, Binary) and node.operator == "or" and is_constant(node.right):
             yield (
                 "absent-as-zero",
                 "`or vector(...)` gives a missing target a value; let the absence have its own alert",
             )
 
 
-def _is_constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
+    """Whether it is `vector(number)`."""
     return isinstance(node, Call) and node.function == "vector" and isinstance(node.arguments[0], Number)
 
 
@@ -116,7 +122,7 @@ def stability(tree: Node, context: LintContext) -> Iterator[Said]:
     for node, above in walk(tree):
         if isinstance(node, Aggregate) and node.operator in _UNSTABLE:
             yield "fragile", f"{node.operator} changes its members from one evaluation to the next"
-        if isinstance(node, Binary) and node.operator in _ARITHMETIC | _COMPARISONS | {"and", "unless"}:
+        if isinstance(node, Binary) and node.operator in _ARITHMETIC | COMPARISONS | {"and", "unless"}:
             sides = [_grouping(one) for one in (node.left, node.right)]
             if not node.matched and None not in sides and sides[0] != sides[1]:
                 left, right = ("(" + ", ".join(sorted(side or ())) + ")" for side in sides)

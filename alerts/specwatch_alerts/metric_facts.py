@@ -1,4 +1,7 @@
-"""What is known of a metric by name: kind, labels, bucket edges; from the catalogue and `upstream_metrics.toml`."""
+"""What is known of a metric by name: kind, labels, bucket edges.
+
+Ours from the catalogue, the engines' newest from their tables, those of others from `upstream_metrics.toml`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from importlib.resources import files
 from typing import Final
 
 from specwatch_exporters.catalog import CATALOG
+from specwatch_exporters.engine_metrics.metric_table import PARTS, load_tables
+from specwatch_exporters.engines import sglang, vllm_v1
 from specwatch_exporters.metric import Kind
 
-PARTS: Final = ("_bucket", "_sum", "_count")
+# Engines that rules are built for, with our metric by the histogram that it carries.
+_CARRIED: Final = {"sglang": sglang.DIALECT.histograms, "vllm": vllm_v1.DIALECT.histograms}
 # Labels that Prometheus and its operator add to every series of a target.
 TARGET_LABELS: Final = frozenset(
     {"job", "instance", "namespace", "pod", "container", "service", "endpoint", "node", "cluster", "prometheus"}
@@ -40,16 +46,24 @@ class MetricFacts:
 @cache
 def known_metrics() -> Mapping[str, MetricFacts]:
     """All metrics that anything is known of, by name; a histogram under its base name."""
-    table = tomllib.loads((files("specwatch_alerts") / "upstream_metrics.toml").read_text(encoding="utf-8"))
-    found: dict[str, MetricFacts] = {}
+    text = (files("specwatch_alerts") / "upstream_metrics.toml").read_text(encoding="utf-8")
+    found = {
+        name: MetricFacts(Kind(row["kind"]), frozenset(row["labels"]), {}, row["source"])
+        for row in tomllib.loads(text)["metrics"]
+        for name in row["names"]
+    }
     carried: dict[str, dict[str, tuple[float, ...]]] = {}
-    for row in table["metrics"]:
-        source, edges = row["source"], tuple(float(edge) for edge in row.get("edges", ()))
-        for name in row["names"]:
-            by_source = {source: edges} if edges else {}
-            found[name] = MetricFacts(Kind(row["kind"]), frozenset(row["labels"]), by_source, source)
-        if "carried_as" in row:
-            carried.setdefault(row["carried_as"], {})[source] = edges
+    for engine, histograms in _CARRIED.items():
+        table = load_tables()[engine]
+        for name in table.rows:
+            row = table.at(name)
+            if row is None or row.labels is None:
+                continue
+            edges = {engine: row.edges} if row.edges else {}
+            found[name] = MetricFacts(row.kind, row.labels, edges, engine)
+            ours = histograms.get(name.removeprefix(table.prefix))
+            if ours is not None and row.edges:
+                carried.setdefault(ours.name, {})[engine] = row.edges
     for metric in CATALOG:
         own = {"specwatch": metric.buckets} if metric.buckets else carried.get(metric.name, {})
         found[metric.name] = MetricFacts(metric.kind, frozenset(metric.labels), own, "specwatch")

@@ -74,9 +74,15 @@ def route(routing: Routing) -> dict[str, Any]:
     again; tickets and notices by model.
     """
     pace, severities = routing.pace, routing.severities
-    calm = {"group_by": ["cluster", "namespace", "model"], "repeat_interval": pace.ticket_repeat}
-    tickets = {"matchers": [f'severity="{severities.ticket}"'], "receiver": "specwatch-ticket", **calm}
-    notices = {"matchers": [f'severity="{severities.info}"'], "receiver": "specwatch-info", **calm}
+    tickets, notices = (
+        {
+            "matchers": [f'severity="{severity}"'],
+            "receiver": f"specwatch-{name}",
+            "group_by": ["cluster", "namespace", "model"],
+            "repeat_interval": pace.ticket_repeat,
+        }
+        for name, severity in (("ticket", severities.ticket), ("info", severities.info))
+    )
     ours = {
         "matchers": [OURS],
         "receiver": "specwatch-page",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from specwatch_alerts.definition import AlertDefinition, AlertRule, load_definitions
+from specwatch_alerts.definition import SEVERITIES, AlertDefinition, AlertRule, load_definitions
 from specwatch_alerts.durations import seconds_of
 from specwatch_alerts.origin import Origin
 from specwatch_alerts.placeholders import fill, prose_texts, query_texts
@@ -41,14 +41,22 @@ def build(values: Values, origin: Origin, engine: str = "vllm") -> dict[str, Any
 
 
 def check_names(values: Values) -> None:
-    """Refuse names of alerts that do not exist.
+    """Refuse names of alerts that do not exist, and severities that they cannot have.
 
     Raises:
-        ValuesError: there is no such alert.
+        ValuesError: there is no such alert or severity, or the alert has several.
     """
-    unknown = set(values.names("alerts.disabled")) - {one.name for one in load_definitions()}
-    if unknown:
-        raise ValuesError(f"alerts.disabled: there is no alert {', '.join(sorted(unknown))}")
+    severities = {one.name: one.severities for one in load_definitions()}
+    chosen = values.tables["alerts.severity"]
+    for key, names in (("disabled", values.names("alerts.disabled")), ("severity", chosen)):
+        unknown = set(names) - set(severities)
+        if unknown:
+            raise ValuesError(f"alerts.{key}: there is no alert {', '.join(sorted(unknown))}")
+    for name, severity in chosen.items():
+        if severity not in SEVERITIES:
+            raise ValuesError(f"alerts.severity.{name} is {severity!r}; it must be one of {', '.join(SEVERITIES)}")
+        if len(severities[name]) > 1:
+            raise ValuesError(f"alerts.severity.{name}: it has rules of {' and '.join(severities[name])} already")
 
 
 def _recording_groups(values: Values, origin: Origin, engine: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -102,6 +110,7 @@ def _alert_rules(definition: AlertDefinition, values: Values, origin: Origin) ->
         expr = _alert_expression(definition, rule, values, origin)
         if expr is None:
             continue
+        severity = values.tables["alerts.severity"].get(definition.name, rule.severity)
         yield {
             "alert": definition.name,
             "expr": _query(expr, query_texts(values, origin), definition.name),
@@ -109,11 +118,11 @@ def _alert_rules(definition: AlertDefinition, values: Values, origin: Origin) ->
             "keep_firing_for": rule.keep,
             "labels": {
                 **values.tables["labels"],
-                "severity": values.text(f"severities.{rule.severity}"),
+                "severity": values.text(f"severities.{severity}"),
                 "component": definition.component,
                 **rule.labels,
             },
-            "annotations": _annotations(definition, rule, values),
+            "annotations": {**_annotations(definition, rule, values), "urgency": severity},
         }
 
 

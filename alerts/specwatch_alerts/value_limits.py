@@ -49,6 +49,11 @@ _PATTERNS: Final = frozenset(
 )
 
 
+# What Python's regular expressions have and Prometheus' (RE2) do not.
+_NOT_RE2: Final = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P[=>])|\\[1-9]|[*+?}]\+")
+_WORD: Final = re.compile(r"[^\s\"\\{}]+")
+
+
 def fault_of(name: str, value: Any) -> str | None:
     """What is wrong with a parameter, in one line that names it; None if a rule can work with it.
 
@@ -60,6 +65,8 @@ def fault_of(name: str, value: Any) -> str | None:
         return _pattern_fault(name, value)
     if name in _DURATIONS:
         return _duration_fault(name, value)
+    if name.startswith("links."):
+        return _link_fault(name, value)
     if isinstance(value, int | float):
         return _number_fault(name, value)
     return None
@@ -70,8 +77,8 @@ def severity_fault(severities: Mapping[str, str]) -> str | None:
     for name, text in severities.items():
         if not text.strip():
             return f"severities.{name} is empty; it must be a text"
-        if "{{" in text:
-            return f"severities.{name} must be a fixed text"
+        if not _WORD.fullmatch(text):
+            return f"severities.{name} is {text!r}; it must be one word, without quotes and braces"
     if len(set(severities.values())) < len(severities):
         return "severities must differ from each other: alerts are routed by them"
     return None
@@ -82,7 +89,15 @@ def _pattern_fault(name: str, value: str) -> str | None:
         re.compile(value)
     except re.error as error:
         return f"{name} is not a regular expression: {error}"
+    if _NOT_RE2.search(value):
+        return f"{name}: Prometheus' regular expressions have no look-around, back-references or possessive repeats"
     return None
+
+
+def _link_fault(name: str, value: str) -> str | None:
+    if re.match(r"https?://[^/\s]+", value) and "{{" not in value and not re.search(r"\s", value):
+        return None
+    return f"{name} is {value!r}; write it as https://host/path"
 
 
 def _duration_fault(name: str, value: str) -> str | None:

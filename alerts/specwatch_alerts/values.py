@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from specwatch_alerts.durations import seconds_of
 from specwatch_alerts.value_limits import fault_of, severity_fault
 
 # Tables whose keys are the user's own.
-_FREE: Final = frozenset({"labels", "prometheusrule.labels"})
+_FREE: Final = frozenset({"alerts.severity", "labels", "prometheusrule.labels"})
+# Labels that the rules set themselves.
+_OURS: Final = frozenset({"alertname", "component", "severity", "signal"})
+_NOWHERE: Final = "example.com"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -40,6 +44,12 @@ class Values:
     def names(self, name: str) -> tuple[str, ...]:
         """The parameter as a list of names."""
         return tuple(self.flat[name])
+
+    @property
+    def example_links(self) -> tuple[str, ...]:
+        """Links that still are the shipped examples and lead nowhere."""
+        hosts = {name: urlsplit(self.text(name)).hostname or "" for name in ("links.runbook", "links.dashboard")}
+        return tuple(name for name, host in hosts.items() if host == _NOWHERE or host.endswith(f".{_NOWHERE}"))
 
     def seconds(self, name: str) -> float:
         """The parameter, a duration, in seconds."""
@@ -106,6 +116,8 @@ def _labels(where: str, name: str, table: Any) -> dict[str, str]:
             raise ValuesError(f"{where}: {name}.{key} must be a label's name with a text")
         if "{{" in value:
             raise ValuesError(f"{where}: {name}.{key} must be a fixed text; a label that changes makes a new alert")
+        if name == "labels" and key in _OURS:
+            raise ValuesError(f"{where}: labels.{key} is set by the rules; see [severities] and [alerts.severity]")
     return dict(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -117,6 +118,8 @@ def _source(url: str, token_file: Path | None) -> RangeSource:
     from specwatch_alerts.backtest_source import RangeSource  # noqa: PLC0415 - as above
     from specwatch_detectors.history_live import connect  # noqa: PLC0415 - likewise
 
+    if not re.match(r"https?://[^/]", url):
+        raise UserError(f"--prometheus {url!r}: write it as http://host:port", exit_code=2)
     try:
         headers = {} if token_file is None else {"Authorization": f"Bearer {token_file.read_text().strip()}"}
         return RangeSource(connect(url, headers))

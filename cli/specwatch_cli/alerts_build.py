@@ -63,6 +63,9 @@ def build_command(
         groups = build(known, origin, engine.value)
     except ValuesError as error:
         raise UserError(str(error), exit_code=2) from error
+    if known.example_links:
+        unset = " and ".join(known.example_links)
+        typer.echo(f"note: links in the alerts lead to example.com; set {unset} in --values", err=True)
     text = rule_file(groups, arguments) if form is Format.RULES else prometheus_rule(groups, known, arguments)
     if out is None:
         typer.echo(text, nl=False)

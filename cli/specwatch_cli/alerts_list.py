@@ -7,11 +7,11 @@ import typer
 
 def list_command() -> None:
     """List the alerts: severity, what they are built on, and what they mean."""
-    from rich.console import Console  # noqa: PLC0415 - drawn only here
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415 - drawn only here
 
     from specwatch_alerts.definition import load_definitions  # noqa: PLC0415
     from specwatch_alerts.origin import Origin  # noqa: PLC0415
+    from specwatch_cli.plain_console import plain_console  # noqa: PLC0415 - loads rich
 
     table = Table(box=None, pad_edge=False)
     for title in ("alert", "severity", "meaning"):
@@ -20,5 +20,5 @@ def list_command() -> None:
         alone = [origin.value for origin in one.origins]
         only = "" if len(alone) == len(Origin) else f" [dim](from {', '.join(alone)} only)[/dim]"
         table.add_row(one.name, " ".join(one.severities), one.summary + only)
-    Console().print(table)
+    plain_console().print(table)
     typer.echo("Runbook of an alert: specwatch alerts runbook NAME")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from alerts.alert_stack import AlertStack, Scope, Told, alert_stack
+from alerts.alert_stack import ALERTMANAGERS, AlertStack, Scope, Told, alert_stack
 
 LLAMA: Scope = ("serving", "llama", "", "")
 QWEN: Scope = ("serving", "qwen", "", "")
@@ -19,9 +19,9 @@ BARE_A: Scope = ("", "", "", "gpu-1:8000")
 BARE_B: Scope = ("", "", "", "gpu-2:8000")
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[AlertStack]:
-    with alert_stack(tmp_path) as running:
+@pytest.fixture(params=ALERTMANAGERS)
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AlertStack]:
+    with alert_stack(tmp_path, request.param) as running:
         yield running
 
 

@@ -18,12 +18,15 @@ from specwatch_alerts.inhibition import (
     MUTED_BY_COLLAPSE,
     MUTED_BY_FALLBACK,
     SCRAPE,
+    STUCK,
+    WAITING,
     inhibit_rules,
 )
 from specwatch_alerts.routing import Receivers, Routing, Severities
 from specwatch_cli.main import app
-from tools.tool_paths import find_tool
+from tools.tool_paths import BIN_FOLDER, find_tool, is_program
 
+AMTOOLS = ("amtool", *(("amtool-new",) if is_program(BIN_FOLDER / "amtool-new") else ()))
 SLACK = Receivers("http://specwatch-slack:9481/alertmanager")
 ALL = Receivers(
     "https://slack.example.com/alertmanager",
@@ -59,16 +62,17 @@ def alert(name: str, severity: str = "page", **labels: str) -> dict[str, str]:
     return {"alertname": name, "severity": severity, **labels}
 
 
+@pytest.mark.parametrize("amtool", AMTOOLS)
 @pytest.mark.parametrize("receivers", [SLACK, ALL])
-def test_alertmanager_takes_the_configuration(receivers: Receivers, tmp_path: Path) -> None:
+def test_alertmanager_takes_the_configuration(receivers: Receivers, amtool: str, tmp_path: Path) -> None:
     path = tmp_path / "alertmanager.yml"
     path.write_text(alertmanager_yaml(Routing(receivers)))
     checked = subprocess.run(
-        [find_tool("amtool"), "check-config", path], capture_output=True, text=True, check=False, timeout=60
+        [find_tool(amtool), "check-config", path], capture_output=True, text=True, check=False, timeout=60
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "SUCCESS" in checked.stdout
-    assert "5 inhibit rules" in checked.stdout
+    assert "6 inhibit rules" in checked.stdout
 
 
 @pytest.mark.parametrize(
@@ -116,6 +120,14 @@ def test_what_follows_from_a_collapse_is_muted_for_its_model_alone() -> None:
         assert mutes(alert(COLLAPSED, **LABELS), alert(name, **LABELS)) is (name in MUTED_BY_COLLAPSE)
         assert not mutes(alert(COLLAPSED, **LABELS), alert(name, **{**LABELS, "model": "qwen"}))
         assert not mutes(alert(COLLAPSED), alert(name))
+    # A few pods of many explain nothing of the others.
+    assert not mutes(alert(COLLAPSED, "ticket", **LABELS), alert("SpecwatchDraftDriftedNotPaying", **LABELS))
+
+
+def test_a_stuck_engine_with_requests_behind_it_is_one_page() -> None:
+    assert mutes(alert(WAITING, **LABELS), alert(STUCK, **LABELS))
+    assert not mutes(alert(WAITING, **LABELS), alert(STUCK, **{**LABELS, "pod": "llama-1"}))
+    assert not mutes(alert(WAITING, instance="h:1"), alert(STUCK, instance="h:2"))
 
 
 @pytest.mark.parametrize("label", ["namespace", "model"])

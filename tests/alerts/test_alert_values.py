@@ -53,7 +53,17 @@ def with_values(folder: Path, text: str) -> Values:
         ("[engine]\ndown_for = '2h'\n", "engine.down_for is 2h; it must be at least 30s and at most 3600s"),
         ("[memory]\nmodel = '1m'\n", "memory.model is 1m; it must be at least 600s and at most"),
         ("[severities]\npage = ''\n", "mine.toml: severities.page is empty; it must be a text"),
-        ("[severities]\npage = '{{ $value }}'\n", "mine.toml: severities.page must be a fixed text"),
+        (
+            "[severities]\npage = '{{ $value }}'\n",
+            "mine.toml: severities.page is '{{ $value }}'; it must be one word",
+        ),
+        ("[severities]\npage = 'a\"b'\n", "it must be one word, without quotes and braces"),
+        ("[labels]\nseverity = 'x'\n", "mine.toml: labels.severity is set by the rules; see [severities] and"),
+        ("[alerts]\nseverity = 'page'\n", "mine.toml: alerts.severity must be a table"),
+        ("[scope]\nmodels = '(?=a)'\n", "mine.toml: scope.models: Prometheus' regular expressions have no look-"),
+        ("[scope]\nmodels = '(a)\\1'\n", "mine.toml: scope.models: Prometheus' regular expressions have no look-"),
+        ("[links]\nrunbook = 'wiki/runbooks'\n", "links.runbook is 'wiki/runbooks'; write it as https://host/path"),
+        ("[links]\ndashboard = ''\n", "mine.toml: links.dashboard is ''; write it as https://host/path"),
         ("[severities]\npage = 'ticket'\n", "mine.toml: severities must differ from each other"),
         ("[scaler]\nobjects = '['\n", "mine.toml: scaler.objects is not a regular expression: "),
         ("[labels]\nburn = '{{ $value }}'\n", "mine.toml: labels.burn must be a fixed text"),
@@ -78,6 +88,39 @@ def test_an_alert_that_does_not_exist_cannot_be_left_out(tmp_path: Path) -> None
     values = with_values(tmp_path, "[alerts]\ndisabled = ['SpecwatchTTFBurn']\n")
     with pytest.raises(ValuesError, match=r"alerts.disabled: there is no alert SpecwatchTTFBurn"):
         build(values, Origin.SIDECAR)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("SpecwatchLatched = 'page'", "alerts.severity: there is no alert SpecwatchLatched"),
+        (
+            "SpecwatchFallbackLatched = 'sms'",
+            "alerts.severity.SpecwatchFallbackLatched is 'sms'; it must be one of page,",
+        ),
+        (
+            "SpecwatchTTFTBurn = 'page'",
+            "alerts.severity.SpecwatchTTFTBurn: it has rules of page and ticket already",
+        ),
+    ],
+)
+def test_a_severity_that_an_alert_cannot_have_is_one_line(tmp_path: Path, line: str, message: str) -> None:
+    values = with_values(tmp_path, f"[alerts.severity]\n{line}\n")
+    with pytest.raises(ValuesError) as raised:
+        build(values, Origin.SIDECAR)
+    assert str(raised.value).startswith(message)
+
+
+def test_an_alert_can_be_given_another_severity(tmp_path: Path) -> None:
+    own = "[severities]\npage = 'critical'\n[alerts.severity]\nSpecwatchFallbackLatched = 'page'\n"
+    groups = build(with_values(tmp_path, own), Origin.SIDECAR)["groups"]
+    told = {
+        rule["alert"]: rule["labels"]["severity"] for group in groups for rule in group["rules"] if "alert" in rule
+    }
+    meant = {rule["annotations"]["urgency"] for group in groups for rule in group["rules"] if "alert" in rule}
+    assert told["SpecwatchFallbackLatched"] == "critical"
+    assert meant == {"page", "ticket", "info"}
+    assert told["SpecwatchFallbackRefused"] == "ticket"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from alerts.rule_world import World, healthy
 from specwatch_alerts.origin import Origin
 
 COUNTER: Final = re.compile(r".*_(total|bucket|count)$")
+RUNNING: Final = re.compile(r"(?:requests_running|running_reqs)$")
 GROWING: Final = re.compile(r"0\+(\d+)")
 
 
@@ -26,7 +27,8 @@ def _counters(world: World, change: Callable[[int], str]) -> World:
 
 
 def idle(world: World) -> World:
-    return _counters(world, lambda step: f"{step * 600}")
+    stopped = _counters(world, lambda step: f"{step * 600}")
+    return {key: "0" if RUNNING.search(key[0]) else values for key, values in stopped.items()}
 
 
 def low_volume(world: World) -> World:

@@ -180,7 +180,7 @@ def test_what_is_said_of_the_engines_metrics_is_on_their_pages() -> None:
             own = {label for sample in family.samples for label in sample.labels} - {"le"}
             assert own <= facts.labels, name
             edges = {float(sample.labels["le"]) for sample in family.samples if "le" in sample.labels}
-            if edges:
+            if engine in facts.edges:  # those of token counts depend on the model's length
                 assert tuple(sorted(edges - {math.inf})) == facts.edges[engine], name
 
 

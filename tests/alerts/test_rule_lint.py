@@ -17,7 +17,7 @@ from specwatch_alerts.origin import Origin
 from specwatch_alerts.rule_build import build
 from specwatch_alerts.values import load_values
 
-CASE_47 = Path(__file__).parent / "reported" / "47-ratio-alert-zero-traffic.yml"
+CASE_47 = Path(__file__).parents[1] / "cases" / "47-ratio-alert-zero-traffic" / "rules.yml"
 ACCEPTED, DRAFTED = "specwatch_accepted_tokens_total", "specwatch_draft_tokens_total"
 # Code, an expression that has it, and one that says the same without it.
 PAIRS = [

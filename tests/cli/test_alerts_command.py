@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,9 @@ from specwatch_alerts.definition import load_definitions
 
 def specwatch(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = "import sys; from specwatch_cli.main import run; sys.argv[0] = 'specwatch'; run()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, timeout=100
-    )
+    command = [sys.executable, "-c", program, *arguments]
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
 
 
 def test_build_writes_a_file_that_the_lint_finds_clean(tmp_path: Path) -> None:
@@ -78,3 +79,18 @@ def test_lint_of_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_list_names_every_alert() -> None:
     listed = specwatch("alerts", "list")
     assert all(one.name in listed.stdout for one in load_definitions())
+
+
+def test_in_a_pipe_the_list_has_one_line_for_each_alert() -> None:
+    head, *rows, _ = specwatch("alerts", "list").stdout.splitlines()
+    assert head.split() == ["alert", "severity", "meaning"]
+    assert [row.split()[0] for row in rows] == [one.name for one in load_definitions()]
+
+
+def test_build_says_that_links_lead_nowhere_until_they_are_set(tmp_path: Path) -> None:
+    assert "set links.runbook and links.dashboard in --values" in specwatch("alerts", "build").stderr
+    values = tmp_path / "mine.toml"
+    values.write_text(
+        '[links]\nrunbook = "https://wiki.example.org/r"\ndashboard = "https://grafana.example.org"\n'
+    )
+    assert specwatch("alerts", "build", "--values", str(values)).stderr == ""

@@ -8,6 +8,8 @@ from typer.testing import CliRunner, Result
 
 from specwatch_cli.detect import app
 from specwatch_cli.errors import UserError
+from specwatch_detectors.baseline import Baseline
+from specwatch_detectors.profile import ModelProfile, Profile, StreamProfile
 
 CHANGE = "2026-03-02T04:00:00Z"
 
@@ -76,6 +78,13 @@ TWO = "time,model,drafts,accepted_1\n10,a,5,4\n20,a,5,4\n10,b,5,4\n20,b,5,4\n"
         (TWO, ["--interval", "10"], "it has no unit", 2),
         (TWO, ["--interval", "1s"], "cannot be cut into intervals of 1 s", 2),
         (TWO, ["--change-at", "noon"], "--change-at: 'noon' is no time", 2),
+        (
+            TWO,
+            ["--change-at", "21"],
+            "--change-at: the history is of 1970-01-01 00:00:00 to 1970-01-01 00:00:20",
+            2,
+        ),
+        (TWO, ["--model", "a", "--picture", "x.svg"], "--picture x.svg: the picture is a PNG; name it so", 2),
         (TWO, ["--from", "1000"], "no drafts of a, b between --from and --to", 2),
         (TWO, ["--model", "c"], "it has: a, b", 2),
         (TWO, ["--pages", "0"], "--pages must be positive", 2),
@@ -104,3 +113,28 @@ def test_an_example_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     result = specwatch("example", tmp_path / "missing" / "x.csv", "--length", "1h")
     assert isinstance(result.exception, UserError)
     assert "cannot be written: No such file or directory" in str(result.exception)
+
+
+def test_a_profile_that_is_not_made_for_the_history_is_said(stale: Path, tmp_path: Path) -> None:
+    stream = StreamProfile(Baseline.of_mean(1.5, 3, 1e6), 5.0, "batch means", 13.0)
+    path = tmp_path / "p.json"
+    Profile(60.0, 1.0, 0.0, "a test", {"qwen": ModelProfile(3, 0.0, 1.0, {"": stream})}).save(path)
+    result = specwatch("replay", stale, "--profile", path)
+    of = "the drift profile is of qwen, not of example-70b, whose baseline is learned here"
+    length = "the profile was made with intervals of 60 s, these are 10 s long"
+    assert f"note: {of}\nnote: {length}\n" in result.output
+    assert {of, length} < set(
+        json.loads(specwatch("replay", stale, "--profile", path, "--format", "json").stdout)["notes"]
+    )
+
+
+def test_an_example_is_written_anew_and_a_file_of_somebody_is_not_lost_to_one(tmp_path: Path) -> None:
+    path = tmp_path / "week.csv"
+    for seed in ("1", "2"):
+        assert specwatch("example", path, "--seed", seed, "--length", "1h").exit_code == 0
+    assert "seed 2" in path.read_text().splitlines()[0]
+    path.write_text("time,drafts\n")
+    refused = specwatch("example", path)
+    assert isinstance(refused.exception, UserError)
+    assert str(refused.exception) == f"{path}: is there already and is no example; name another file"
+    assert path.read_text() == "time,drafts\n"

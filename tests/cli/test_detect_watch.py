@@ -135,6 +135,16 @@ def test_a_profile_is_used(api: Api, tmp_path: Path) -> None:
     assert model["baseline_length"] == pytest.approx(2.44)
 
 
+def test_a_profile_of_another_model_is_said(api: Api, tmp_path: Path) -> None:
+    stream = StreamProfile(Baseline.of_mean(1.44, 2, 1e6), 3.0, "batch means", 13.0)
+    profile = tmp_path / "profile.json"
+    Profile(10.0, 1.0, 0.0, "a test", {"qwen": ModelProfile(2, 0.0, 1.0, {"": stream})}).save(profile)
+    done = once(api, "--profile", profile, "--format", "json")
+    assert json.loads(done.stdout)["models"][0]["calibrated"] is False
+    assert "the drift profile is of qwen, not of llama, whose baseline is learned here\n" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

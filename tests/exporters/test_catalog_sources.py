@@ -36,7 +36,8 @@ def rows(part: Source) -> set[str]:
 
 def test_the_plugin_exports_what_the_catalogue_says() -> None:
     registry = CollectorRegistry()
-    recorder = start_recorder(fakes.vllm_config(), (0,), RELEASE.version, registry, logging.getLogger("test"))
+    config = fakes.vllm_config(num_speculative_tokens_per_batch_size=[[1, 8, 4]])
+    recorder = start_recorder(config, (0,), RELEASE.version, registry, logging.getLogger("test"))
     assert recorder is not None
     done = fakes.finished_request(
         RELEASE, num_prompt_tokens=9, num_generation_tokens=7, queued_time=0.004, e2e_latency=0.9

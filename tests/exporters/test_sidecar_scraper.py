@@ -193,6 +193,15 @@ def test_a_failed_probe_keeps_what_the_engine_said_before() -> None:
     assert bench.value(catalog.ENGINE_INFO, kind="vllm", dialect="v1", version="vllm-1") == 1
 
 
+@pytest.mark.parametrize(("adaptive", "told"), [(True, 1.0), (False, None), (None, None)])
+def test_an_engine_that_changes_its_k_by_itself_is_told(adaptive: bool | None, told: float | None) -> None:
+    bench = Bench()
+    bench.scraper._probe = lambda _: EngineFacts(version="0.5.17", adaptive=adaptive)
+    for _ in range(2):
+        bench.scrape(engine(100, 300, 150, 250))
+    assert bench.value(catalog.ADAPTS, model="m", what="adaptive K") == told
+
+
 def test_a_failing_engine_goes_stale_instead_of_freezing() -> None:
     bench = Bench()
     bench.scrape(engine(100, 300, 150, 250))

@@ -128,8 +128,24 @@ def test_the_page_says_what_is_configured(
     assert page.value("specwatch_speculation_info", **known) == 1
     assert page.value("specwatch_num_speculative_tokens", model="m") == 4
     assert page.positions("specwatch_accepted_tokens_per_position_total") == [0, 0, 0, 0]
+    assert page.value("specwatch_speculation_adapts_info", model="m", what="K by batch") is None
     (line,) = {record.getMessage() for record in caplog.records}
     assert f"on for model m, speculation eagle3, engines [0], vLLM {release.version}" in line
+
+
+@pytest.mark.parametrize(
+    ("setting", "what"),
+    [
+        ({"num_speculative_tokens_per_batch_size": [[1, 8, 4], [9, 64, 0]]}, "K by batch"),
+        ({"enable_adaptive_verification": True}, "adaptive verification"),
+    ],
+)
+def test_the_page_says_what_the_engine_changes_by_itself(
+    registry: CollectorRegistry, page: Page, log: logging.Logger, setting: dict[str, Any], what: str
+) -> None:
+    release = fakes.RELEASES[-1]
+    Manager(release, logger_class(release, registry, log), fakes.vllm_config(**setting)).other_calls()
+    assert page.value("specwatch_speculation_adapts_info", model="m", what=what) == 1
 
 
 def test_engines_keep_their_counts_apart(registry: CollectorRegistry, page: Page, log: logging.Logger) -> None:

@@ -146,10 +146,10 @@ def finished_request(release: Release, reason: object = FinishReason.LENGTH, **v
 
 
 def vllm_config(
-    method: str | None = "eagle3", depth: int = 4, model: object = "m", *, diffusion: bool = False
+    method: str | None = "eagle3", depth: int = 4, model: object = "m", *, diffusion: bool = False, **more: Any
 ) -> Any:
     """Return the parts of a `VllmConfig` that name the engine; no method means no speculation."""
-    speculation = SimpleNamespace(method=method, num_speculative_tokens=depth) if method else None
+    speculation = SimpleNamespace(method=method, num_speculative_tokens=depth, **more) if method else None
     names = SimpleNamespace(served_model_name=model, model="path/of/m", is_diffusion=diffusion)
     return SimpleNamespace(model_config=names, speculative_config=speculation)
 

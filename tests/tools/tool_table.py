@@ -68,6 +68,19 @@ WELCOME: tuple[Tool, ...] = (
         version_arguments=("--version",),
         source=DebianSource(("promtool",), "usr/bin/promtool", suite="unstable"),
     ),
+    # Newer Alertmanagers send more in their webhooks and say more about a configuration.
+    Tool(
+        name="alertmanager-new",
+        installed_as=(),
+        version_arguments=("--version",),
+        source=DebianSource(("prometheus-alertmanager",), "usr/bin/prometheus-alertmanager", suite="unstable"),
+    ),
+    Tool(
+        name="amtool-new",
+        installed_as=(),
+        version_arguments=("--version",),
+        source=DebianSource(("prometheus-alertmanager",), "usr/bin/amtool", suite="unstable"),
+    ),
 )
 # Fetched by name only: `make pictures` and `make bench-proxy` need them, the tests do not.
 ON_DEMAND: tuple[Tool, ...] = (

@@ -13,14 +13,26 @@ from pathlib import Path
 
 from specwatch_alerts.definition import load_definitions
 from specwatch_alerts.finding import CODES as LINT_CODES
+from specwatch_deploy.doctor.codes import CODES as DOCTOR_CODES
+from specwatch_deploy.doctor.engine import LABELS
 from specwatch_exporters.catalog import CATALOG
+from specwatch_exporters.engine_metrics.metric_table import load_tables
 from specwatch_exporters.metric import Source
 from specwatch_exporters.notices import CODES
 from specwatch_exporters.proxy.options import OPTIONS as PROXY_OPTIONS
 from specwatch_exporters.sidecar.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("README.md", "docs/metrics.md", "docs/warnings.md", "docs/settings.md", "docs/proxy.md", "docs/alerts.md")
+FILES = (
+    "README.md",
+    "docs/alerts.md",
+    "docs/doctor-findings.md",
+    "docs/doctor.md",
+    "docs/metrics.md",
+    "docs/proxy.md",
+    "docs/settings.md",
+    "docs/warnings.md",
+)
 PART = re.compile(r"(<!-- begin: (?P<name>[a-z-]+) -->\n).*?(<!-- end: (?P=name) -->)", re.DOTALL)
 
 
@@ -65,6 +77,24 @@ def lint_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def doctor_findings() -> str:
+    """Every code of the doctor in three lines: meaning, example, mend."""
+    parts = [
+        f"## {one.name}\n\n{one.severity}: {one.meaning}  \n`{one.example}`  \n{one.mend}\n"
+        for one in DOCTOR_CODES.values()
+    ]
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def doctor_engines() -> str:
+    rows = ["| engine | metrics | versions |", "|---|---:|---|"]
+    for table in load_tables().values():
+        versions = f"{table.first} to {table.newest}" if table.first != table.newest else str(table.newest)
+        shown = versions if any(table.newest.release) else "all"
+        rows.append(f"| {LABELS[table.engine]} | {len(table.rows)} | {shown} |")
+    return "\n".join(rows) + "\n"
+
+
 def settings_table(options: Sequence[Option]) -> str:
     rows = ["| flag | variable | default | accepted | what it does |", "|---|---|---|---|---|"]
     for option in options:
@@ -78,6 +108,8 @@ def settings_table(options: Sequence[Option]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "alerts": alerts_table,
+    "doctor-engines": doctor_engines,
+    "doctor-findings": doctor_findings,
     "lint": lint_table,
     "metric-names": metric_names,
     "metrics": metrics_table,

@@ -41,7 +41,7 @@ def _line(alert: AlertView) -> str:
     words = alert.annotation("impact") or alert.annotation("summary")
     runbook = alert.annotation("runbook_url")
     told = [
-        f"{severity_sign(alert.labels)} *{cut(escape(alert.name), _NAME)}* ({severity}{count})",
+        f"{severity_sign(alert.labels, alert.annotations)} *{cut(escape(alert.name), _NAME)}* ({severity}{count})",
         cut(escape(words), _IMPACT),
         link(runbook, "Runbook") if 0 < len(runbook) <= _LONGEST_LINK else "",
     ]

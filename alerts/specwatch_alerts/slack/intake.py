@@ -139,7 +139,7 @@ def _write(connection: sqlite3.Connection, group: str, news: Sequence[tuple[Aler
                 alert.starts_at,
                 (alert.ends_at or now) if alert.status is Status.RESOLVED else None,
                 now,
-                rank(alert.labels),
+                rank(alert.labels, alert.annotations),
                 pod_of(alert.labels),
                 json.dumps(dict(alert.labels), sort_keys=True),
                 json.dumps(dict(alert.annotations), sort_keys=True),
@@ -155,7 +155,10 @@ def _tell(connection: sqlite3.Connection, group: str, news: Sequence[tuple[Alert
         news = sorted(news, key=lambda one: one[1] is Turn.RESOLVED)
     connection.executemany(
         "INSERT INTO changes (group_id, at, kind, page, words) VALUES (?, ?, ?, ?, ?)",
-        ((group, now, what.value, rank(alert.labels) == PAGE, _words(alert)) for alert, what in news),
+        (
+            (group, now, what.value, rank(alert.labels, alert.annotations) == PAGE, _words(alert))
+            for alert, what in news
+        ),
     )
 
 

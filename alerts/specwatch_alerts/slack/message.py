@@ -94,7 +94,10 @@ def _title(view: GroupView) -> str:
 
 
 def _sign(view: GroupView) -> str:
-    return severity_sign(view.alerts[0].labels if view.alerts else {}) if view.firing else _RESOLVED
+    if not view.firing:
+        return _RESOLVED
+    first = view.alerts[0] if view.alerts else None
+    return severity_sign(first.labels, first.annotations) if first is not None else severity_sign({}, {})
 
 
 def _impact(view: GroupView) -> str:

@@ -20,6 +20,8 @@ _ODD: Final = "the answer is not that of a Prometheus API"
 
 Sample = tuple[Mapping[str, str], float]
 """Labels and value of a series at one time."""
+Points = tuple[Mapping[str, str], list[tuple[float, float]]]
+"""Labels of a series, its times and values."""
 
 
 class QueryError(ValueError):
@@ -61,13 +63,28 @@ class PrometheusQuery:
         Raises:
             QueryError: likewise.
         """
+        found = self.ranges(query, start, end, step)
+        return found[0][1] if found else []
+
+    def ranges(self, query: str, start: float, end: float, step: float) -> list[Points]:
+        """Labels, times and values of every series; NaN and infinity are left out.
+
+        Raises:
+            QueryError: likewise.
+        """
         asked = {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.0f}"}
-        found = self._ask("query_range", asked)
         try:
-            points = [(float(at), float(value)) for at, value in (found[0]["values"] if found else [])]
-        except (KeyError, TypeError, ValueError):
+            return [
+                (
+                    dict(series["metric"]),
+                    [(float(at), float(v)) for at, v in series["values"] if math.isfinite(float(v))],
+                )
+                for series in self._ask("query_range", asked)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, QueryError):
+                raise
             raise QueryError(_ODD) from None
-        return [(at, value) for at, value in points if math.isfinite(value)]
 
     def _ask(self, path: str, asked: Mapping[str, str]) -> list[Any]:
         left = self._deadline - self._clock()

@@ -203,3 +203,20 @@ def test_a_cut_leaves_no_half_entity(text: str, most: int, kept: str) -> None:
 )
 def test_spans_in_two_units(seconds: float, words: str) -> None:
     assert mrkdwn.span(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("severity", "urgency", "sign"),
+    [
+        ("ticket", "", ":large_yellow_circle:"),
+        ("sev3", "", ":red_circle:"),
+        ("sev3", "ticket", ":large_yellow_circle:"),
+        ("sev1", "page", ":red_circle:"),
+        ("notice", "info", ":large_blue_circle:"),
+        ("sev3", "whatever", ":red_circle:"),
+    ],
+)
+def test_severities_of_other_names_weigh_what_the_rules_mean(severity: str, urgency: str, sign: str) -> None:
+    view = relabelled(sample_group(NOW), {"urgency": urgency} if urgency else None, severity=severity)
+    title = compose(view, sample_evidence(), NOW).blocks[0]["text"]["text"]
+    assert title.startswith(f"{sign} {severity.upper()} DraftDriftedNotPaying")
