@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale bench-dashboards bench-demo classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale bench-dashboards bench-doctor bench-report bench-demo classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -72,14 +72,20 @@ bench-classes: $(VENV) ## Measure the traffic classifier
 bench-fallback: $(VENV) ## Simulate a month with ten drifts under six ways of falling back
 	$(RUN) tests/bench_fallback/run.py $(ARGS)
 
-bench-scale: $(VENV) ## Simulate seven traces under specwatch's demand and six other ways to scale (4 minutes)
+bench-scale: $(VENV) ## Simulate seven traces under specwatch's demand and six other ways to scale (8 minutes)
 	$(RUN) tests/bench_scale/run.py $(ARGS)
 
 bench-dashboards: $(VENV) $(TOOLS) ## Time every query of the dashboards at 200 pods and a day of data (1 GB in the temporary folder)
 	$(RUN) tests/bench_dashboards.py $(ARGS)
 
+bench-doctor: $(VENV) ## Time the doctor over 200 dashboards and 2,000 rules
+	$(RUN) tests/bench_doctor.py
+
 bench-demo: $(VENV) ## Run a small matrix against the replay engine, in a minute
 	@$(BIN)/specwatch bench run bench/matrices/replay-demo.yaml $(ARGS)
+
+bench-report: $(VENV) ## Write the published report anew from its raw records
+	@$(BIN)/specwatch bench report bench/results $(ARGS)
 
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model

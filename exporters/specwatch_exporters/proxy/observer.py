@@ -28,7 +28,7 @@ class Observer:
         classes: chooses traffic classes.
         clock: monotonic seconds.
         speculation: method in use, `off`, or `unknown`.
-        model: label for answers that name no model.
+        model: label for answers that name no model; if it is unknown, the only model that any answer has named.
         read_limit: bytes of a body that is read whole.
         batch: how many requests generate now.
         later: lets the reading of chunks wait, or None to read at once.
@@ -46,10 +46,8 @@ class Observer:
     _verified: set[str] = field(default_factory=set)
     _warned: bool = False
 
-    def answered(self, model: str | None) -> str:
+    def answered(self, model: str) -> str:
         """The label of the model that an answer names; it is remembered as one that exists."""
-        if model is None:
-            return self.model
         label = model_label(model)
         if len(self._verified) < _MAX_VERIFIED:
             self._verified.add(label)
@@ -57,8 +55,16 @@ class Observer:
 
     def asked(self, model: str | None) -> str:
         """The label of the model that a request names, if an answer has named it before: names are not invented."""
+        if model is None:
+            return self._unnamed()
         label = model_label(model)
         return label if label in self._verified else self.model
+
+    def _unnamed(self) -> str:
+        """An engine with one model answers with it when none is asked for; of several, nobody knows which."""
+        if self.model == UNKNOWN and len(self._verified) == 1:
+            return next(iter(self._verified))
+        return self.model
 
     def reading_failed(self, error: Exception) -> None:
         """A reader raised; its text may hold a prompt, so only its kind is logged, once."""

@@ -199,10 +199,8 @@ class RequestWatch:
 
     def _name_model(self) -> None:
         """The answer's own name for the model; what was merely asked for only if some answer has named it."""
-        named = self._reading.model
-        answered = named is not None or 200 <= self._status < 300
-        observer = self._observer
-        self._recording.model = observer.answered(named) if answered else observer.asked(self._facts.model)
+        named, observer = self._reading.model, self._observer
+        self._recording.model = observer.asked(self._facts.model) if named is None else observer.answered(named)
 
     # The end.
 
