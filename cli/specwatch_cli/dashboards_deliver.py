@@ -26,8 +26,9 @@ def deliver_command(
         ),
     ],
     files: Files = None,
+    # Not the folder of `build`: kubectl would take its JSON files for objects.
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write into; it is made if need be.")] = Path(
-        "specwatch-dashboards"
+        "specwatch-delivery"
     ),
     source: Sources = Source.SIDECAR,
     folder: Annotated[str, typer.Option(metavar="NAME", help="Title of the folder in Grafana.")] = _DEFAULT.folder,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from specwatch_dashboards.delivery_objects import config_map, grafana_dashboard
 from specwatch_dashboards.delivery_order import DeliveryOrder, Form
 from specwatch_dashboards.delivery_yaml import yaml_file
+from specwatch_dashboards.kubernetes_names import is_label, is_namespace, object_name
 from specwatch_dashboards.provisioning import provider
 
 Json = Mapping[str, Any]
@@ -25,15 +26,33 @@ def deliver(dashboards: Mapping[str, Json], out: Path, form: Form, order: Delive
     """Write all files into a folder, which is made.
 
     Raises:
-        DeliveryError: a dashboard is too large for a ConfigMap.
+        DeliveryError: a dashboard is too large for a ConfigMap, or Kubernetes takes no such name or label.
         OSError: a file cannot be written.
     """
+    if form is not Form.PROVISIONING:
+        _check_names(dashboards, order)
     files = _files(dashboards, form, order)
     for name, text in files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return [out / name for name in files]
+
+
+def _check_names(dashboards: Mapping[str, Json], order: DeliveryOrder) -> None:
+    if not is_namespace(order.namespace):
+        raise DeliveryError(
+            f"--namespace {order.namespace!r}: Kubernetes takes lower case letters, digits and dashes"
+        )
+    for option, labels in (("--label", order.labels), ("--instance", order.instances)):
+        for key, value in labels.items():
+            if not is_label(key, value):
+                raise DeliveryError(f"{option} {f'{key}={value}'!r}: Kubernetes takes no such label")
+    names: dict[str, str] = {}
+    for uid in dashboards:
+        other = names.setdefault(object_name(uid), uid)
+        if other != uid:
+            raise DeliveryError(f"{uid} and {other}: both would be the object {object_name(uid)}")
 
 
 def _files(dashboards: Mapping[str, Json], form: Form, order: DeliveryOrder) -> dict[str, str]:

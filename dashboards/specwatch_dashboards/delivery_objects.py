@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from specwatch_dashboards.kubernetes_names import object_name
+
 
 def config_map(uid: str, text: str, folder: str, namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """A ConfigMap as Grafana's Helm chart finds it, by label; the folder is an annotation.
@@ -39,4 +41,5 @@ def grafana_dashboard(
 
 
 def _metadata(uid: str, namespace: str) -> dict[str, Any]:
-    return {"name": uid, "namespace": namespace} if namespace else {"name": uid}
+    name = object_name(uid)
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}

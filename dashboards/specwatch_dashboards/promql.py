@@ -21,6 +21,8 @@ PODS: Final = f'{MODELS}, pod=~"$pod"'
 CLASSES: Final = f'{MODELS}, traffic_class=~"$class"'
 NAMESPACE_PODS: Final = f'{NAMESPACES}, pod=~"$pod"'
 
+_MOST_NUMBERS: Final = 4
+_MOST_ABSENT: Final = 2
 _TOKENS: Final = f"sum by ({MODEL}) (specwatch:generation_tokens:rate5m{{{MODELS}}})"
 # A rate lives on for its window when the engines are gone; what is running now does not.
 _THERE: Final = f"specwatch:requests_running:sum{{{MODELS}}}"
@@ -48,7 +50,7 @@ def ratio(above: str, below: str, joined: str = "") -> str:
     return f"{above} / {joined + ' ' if joined else ''}({below} > 0)"
 
 
-def quantile(share: float, bucket: str, by: str, where: str) -> str:
+def quantile(share: float | str, bucket: str, by: str, where: str) -> str:
     """A quantile of recorded buckets; no sample without observations."""
     return f"histogram_quantile({share}, sum by ({by}, le) ({bucket}{{{where}}})) >= 0"
 
@@ -58,13 +60,24 @@ def idle() -> Query:
     return Query(f"0 * {_IDLE}", IDLE_NAME)
 
 
-def told(expr: str) -> str:
-    """The expression; for a model without a sample "No traffic", or "Cannot tell" where there is traffic."""
+def few(expr: str, pick: str) -> str:
+    """The few models that need a look first: as many numbers as a panel of numbers can show.
+
+    Args:
+        expr: one number per model.
+        pick: `topk` where large is what needs a look, else `bottomk`.
+    """
+    return f"{pick}({_MOST_NUMBERS}, {expr})"
+
+
+def told(expr: str, pick: str) -> str:
+    """The same; of models without a sample a few say "No traffic", or "Cannot tell" where there is traffic."""
     there = f"and on ({MODEL}) {_THERE}"
-    return (
-        f"({expr})\nor on ({MODEL}) (({_TOKENS} == 0) {there}) + {NO_TRAFFIC}\n"
-        f"or on ({MODEL}) 0 * (({_TOKENS} > 0) {there}) + {CANNOT_TELL}"
+    absent = (
+        f"((({_TOKENS} == 0) {there}) + {NO_TRAFFIC}\n"
+        f"or on ({MODEL}) 0 * (({_TOKENS} > 0) {there}) + {CANNOT_TELL})"
     )
+    return f"{few(expr, pick)}\nor on ({MODEL}) bottomk({_MOST_ABSENT}, {absent}\nunless on ({MODEL}) ({expr}))"
 
 
 def or_idle(expr: str) -> str:

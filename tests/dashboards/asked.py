@@ -16,7 +16,7 @@ from specwatch_dashboards.grafana.time_series import IDLE_NAME
 from specwatch_dashboards.grafana.values import NO_TRAFFIC
 from specwatch_dashboards.metric_check import panels_of
 
-_TEXTS: Final = {"published": "2.9"}
+_TEXTS: Final = {"published": "2.9", "quantile": "0.95"}
 _DURATIONS: Final = {"$__rate_interval": "8s", "$__range": "20s", "$__interval": "2s"}
 
 

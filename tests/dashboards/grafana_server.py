@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Final, Self
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
+
+from alerts.loopback_site import serving
 
 TOKEN: Final = "glsa_of-the-tests"  # noqa: S105 - of the tests' own server
 _SENT: Final = {"dashboard", "folderUid", "overwrite", "message"}
@@ -23,6 +25,7 @@ class GrafanaServer:
     """The server.
 
     Attributes:
+        url: where it is.
         folders: title by uid.
         dashboards: what was loaded, by uid: `{"dashboard", "meta"}`.
         datasources: by uid.
@@ -42,21 +45,7 @@ class GrafanaServer:
         self.answers: dict[tuple[str, str], Reply] = {}
         self.silent: set[str] = set()
         self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self.url = ""
 
     def answer(self, method: str, target: str, token: str, body: Any) -> Reply:
         """Status and body of one request."""
@@ -129,6 +118,18 @@ class GrafanaServer:
         if body.get("folderUid", next(iter(self.folders), "")) not in {*self.folders, ""}:
             return "folder not found"
         return ""
+
+
+@contextmanager
+def grafana_serving() -> Iterator[GrafanaServer]:
+    """Serve one until the context ends."""
+    server = GrafanaServer()
+    with serving(_handler(server)) as address:
+        server.url = f"http://{address}"
+        try:
+            yield server
+        finally:
+            server.released.set()
 
 
 def _handler(server: GrafanaServer) -> type[BaseHTTPRequestHandler]:

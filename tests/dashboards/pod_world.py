@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from dashboards.other_exporters import NAMESPACE, OtherExporters
+from dashboards.metrics_site import serving_metrics
+from dashboards.other_exporters import NAMESPACE, page
+from dashboards.short_windows import shortened
 from engine.child_process import running
 from engine.engine_process import free_port, http_status
 from engine.prometheus_process import Prometheus
@@ -30,7 +32,13 @@ from specwatch_exporters.sidecar.settings import load as load_sidecar
 from tools.tool_paths import find_tool
 
 # A window of minutes would make every state last as long: the rules of this world look back seconds.
-SHORTER: Final = {"[5m]": "[12s]", "[15m]": "[20s]", "[30m:5m]": "[20s:1s]", "[1h:5m]": "[20s:1s]", "[1h]": "[20s]"}
+SHORTER: Final = {
+    '"interval": "30s"': '"interval": "1s"',
+    "[5m]": "[12s]",
+    **dict.fromkeys(("[10m]", "[15m]", "[1h]", "[6h]", "[1d]", "[3d]", "[7d]"), "[20s]"),
+    **dict.fromkeys(("[30m:1m]", "[1h:1m]", "[6h:1m]", "[3d:1h]", "[30d:1h]"), "[20s:1s]"),
+    **dict.fromkeys(("offset 1d", "offset 7d"), "offset 3s"),
+}
 ORIGINS: Final = {Source.SIDECAR: Origin.SIDECAR, Source.ENGINE: Origin.VLLM}
 Target = tuple[str, str, str]
 
@@ -48,10 +56,11 @@ class World:
         clients = self._request_sidecar(folder, speculating, plain)
         self._traffic("pod-1", clients)
         self._traffic("pod-2", self._engine("pod-2", "eagle3").url)
-        others = stack.enter_context(OtherExporters())
-        self._stops["others"].append(others.stop)
+        others = stack.enter_context(ExitStack())
+        self._stops["others"].append(others.close)
+        address = others.enter_context(serving_metrics(page))
         for targets in self.targets.values():
-            targets.append(("others", "", others.address))
+            targets.append(("others", "", address))
 
     def _engine(self, pod: str, method: str, *, scraped: bool = True) -> ReplayThread:
         settings = ReplaySettings(
@@ -118,15 +127,6 @@ class World:
                 stop()
 
 
-def shortened(rules: dict[str, Any]) -> dict[str, Any]:
-    """The rules with windows of seconds."""
-    text = json.dumps(rules)
-    for window, shorter in SHORTER.items():
-        text = text.replace(window, shorter)
-    found: dict[str, Any] = json.loads(text.replace('"interval": "30s"', '"interval": "1s"'))
-    return found
-
-
 @contextmanager
 def prometheus(world: World, source: Source, folder: Path) -> Iterator[Prometheus]:
     """A Prometheus that scrapes the world every second and records the rules of a source."""
@@ -134,7 +134,7 @@ def prometheus(world: World, source: Source, folder: Path) -> Iterator[Prometheu
     # Few tokens are enough for a price here.
     (folder / "values.toml").write_text("[cost]\nmin_tokens_per_hour = 1\n[draft]\nmin_drafts = 1\n")
     values = load_values(folder / "values.toml")
-    rules = shortened(build(values, ORIGINS[source]))
+    rules = shortened(build(values, ORIGINS[source]), SHORTER)
     (folder / "rules.json").write_text(json.dumps(rules))
     jobs = [
         {

@@ -14,6 +14,7 @@ from specwatch_dashboards.build import build
 from specwatch_dashboards.grafana.plain_json import Json
 from specwatch_dashboards.metric_check import panels_of
 from specwatch_dashboards.pages.mix_split import mix_effect, within_effect
+from specwatch_dashboards.pages.speculation_now import FIRING
 from specwatch_dashboards.pages.tau import LENGTH, at_positions, conditional, counted
 from specwatch_dashboards.promql import idle, outliers, told, total
 from specwatch_dashboards.source import Source
@@ -113,13 +114,50 @@ def test_a_number_tells_no_traffic_from_cannot_tell_from_no_data(tmp_path: Path)
     # A rate that outlives its engines: gone, not idle.
     series['specwatch:generation_tokens:rate5m{namespace="n", model="gone"}'] = "0x10"
     series['specwatch:payoff_speedup:median{namespace="n", model="known"}'] = "1.3x10"
-    told_of = told(total("specwatch:payoff_speedup:median"))
+    told_of = told(total("specwatch:payoff_speedup:median"), "bottomk")
     samples = [
         ('{namespace="n", model="known"}', 1.3),
         ('{namespace="n", model="idle"}', -1.0),
         ('{namespace="n", model="dark"}', -2.0),
     ]
     check(tmp_path, series, [(told_of, "5m", samples), (idle().expr, "5m", [])])
+
+
+def test_many_idle_models_do_not_hide_the_one_that_loses(tmp_path: Path) -> None:
+    series = {}
+    for number in range(30):
+        own = f'{{namespace="n", model="m{number:02}"}}'
+        series[f"specwatch:generation_tokens:rate5m{own}"] = "0x10" if number < 10 else "5x10"
+        series[f"specwatch:requests_running:sum{own}"] = "0x10"
+        if number >= 20:
+            series[f"specwatch:payoff_speedup:median{own}"] = f"{1 + (25 - number) / 10}x10"
+    speedup = told(total("specwatch:payoff_speedup:median"), "bottomk")
+    worst = [(f'{{namespace="n", model="m{number}"}}', 1 + (25 - number) / 10) for number in (29, 28, 27, 26)]
+    shown = f"({speedup}) >= 0"
+    absent = f"count(({speedup}) < 0)"
+    check(tmp_path, series, [(shown, "5m", worst), (absent, "5m", [("{}", 2.0)])])
+
+
+def test_alerts_that_page_come_first_and_each_has_a_model(tmp_path: Path) -> None:
+    def alert(name: str, severity: str, **more: str) -> str:
+        labels = {"alertname": f"Specwatch{name}", "severity": severity, "alertstate": "firing", **more}
+        return "ALERTS{" + ", ".join(f'{label}="{text}"' for label, text in labels.items()) + "}"
+
+    of_model = {"namespace": "n", "model": "m"}
+    series = {
+        alert("A", "info", **of_model): "1x10",
+        alert("B", "ticket", **of_model): "1x10",
+        alert("C", "page", namespace="n", pod="p1"): "1x10",
+        alert("C", "page", namespace="n", pod="p2"): "1x10",
+        alert("D", "page", **of_model).replace("firing", "pending"): "1x10",
+        'ALERTS{alertname="Other", severity="page", alertstate="firing"}': "1x10",
+    }
+    samples = [
+        ('{alertname="SpecwatchA", namespace="n", model="m"}', 1.0),
+        ('{alertname="SpecwatchB", namespace="n", model="m"}', 2.0),
+        ('{alertname="SpecwatchC", namespace="n", model="-"}', 3.0),
+    ]
+    check(tmp_path, series, [(FIRING, "5m", samples)])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from specwatch_alerts import definition
 from specwatch_alerts.promql import parse
 from specwatch_alerts.promql_tree import Binary, Node, Number, selectors, walk
 from specwatch_cli.errors import UserError
@@ -17,6 +18,7 @@ from specwatch_cli.main import app
 from specwatch_dashboards.build import build, file_text, write
 from specwatch_dashboards.grafana.time_series import IDLE_NAME
 from specwatch_dashboards.metric_check import panels_of, parsable, queries_of
+from specwatch_dashboards.pages.speculation_now import SEVERITIES
 from specwatch_dashboards.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,10 +122,24 @@ def test_states_and_limits_are_texts_not_only_colours(source: Source, uid: str) 
 
 
 @pytest.mark.parametrize(("source", "uid"), EVERY)
+def test_panels_of_numbers_show_few_models(source: Source, uid: str) -> None:
+    for panel in drawn(DASHBOARDS[source][uid]):
+        if panel["type"] == "stat":
+            (target,) = panel["targets"]
+            by_model = "{{model}}" in target["legendFormat"]
+            assert not by_model or re.match(r"(top|bottom)k\(4, ", target["expr"]), panel["title"]
+
+
+def test_the_alerts_severities_are_those_of_the_alerts() -> None:
+    assert [one.text for one in SEVERITIES] == list(definition.SEVERITIES), "the worst first"
+    assert [one.value for one in SEVERITIES] == sorted((one.value for one in SEVERITIES), reverse=True)
+
+
+@pytest.mark.parametrize(("source", "uid"), EVERY)
 def test_no_query_adds_up_ratios_or_averages_quantiles(source: Source, uid: str) -> None:
     for where, query in queries_of(DASHBOARDS[source][uid]):
         assert not re.search(r"avg\w* ?(by \([^)]*\) ?)?\(histogram_quantile", query), where
-        for aggregated in re.findall(r"histogram_quantile\([\d.]+, sum by \(([^)]*)\)", query):
+        for aggregated in re.findall(r"histogram_quantile\([^,]+, sum by \(([^)]*)\)", query):
             assert re.search(r"\ble\b", aggregated), where
         assert "vector(0)" not in query, where
 

@@ -127,6 +127,13 @@ def test_the_command(tmp_path: Path) -> None:
     ("given", "said", "code"),
     [
         (["--label", "x"], "--label 'x': it is NAME=VALUE", 2),
+        (["--label", "a b=c"], "--label 'a b=c': Kubernetes takes no such label", 1),
+        (["--instance", "a=c d"], "--instance 'a=c d': Kubernetes takes no such label", 1),
+        (
+            ["--namespace", "Bad Name"],
+            "--namespace 'Bad Name': Kubernetes takes lower case letters, digits and dashes",
+            1,
+        ),
         (["nothing.json"], "nothing.json: No such file or directory", 1),
     ],
 )
@@ -152,6 +159,17 @@ def test_a_file_that_is_no_dashboard(tmp_path: Path, content: str, said: str) ->
     done = CliRunner().invoke(app, ["deliver", "--as", "provisioning", "--out", str(tmp_path), str(file)])
     assert isinstance(done.exception, UserError)
     assert said in str(done.exception)
+
+
+def test_names_of_objects_are_what_kubernetes_takes(tmp_path: Path) -> None:
+    boards: dict[str, dict[str, Any]] = {"rYdddlPWk_x": {"uid": "rYdddlPWk_x", "panels": []}}
+    (path,) = deliver(boards, tmp_path, Form.CONFIGMAP, DeliveryOrder(labels={"example.com/load": ""}))
+    one = yaml.safe_load(path.read_text())
+    assert one["metadata"]["name"] == "rydddlpwk-x"
+    assert list(one["data"]) == ["rYdddlPWk_x.json"]
+    with pytest.raises(DeliveryError, match="ab and aB: both would be the object ab"):
+        deliver({uid: {} for uid in ("aB", "ab")}, tmp_path / "no", Form.GRAFANADASHBOARD, DeliveryOrder())
+    assert not (tmp_path / "no").exists()
 
 
 def test_two_files_of_one_uid(tmp_path: Path) -> None:

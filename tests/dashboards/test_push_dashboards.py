@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dashboards.grafana_server import TOKEN, GrafanaServer
+from dashboards.grafana_server import TOKEN, GrafanaServer, grafana_serving
 from specwatch_alerts.slack.secret_file import SecretFile
 from specwatch_cli.dashboards import app
 from specwatch_cli.errors import UserError
@@ -25,7 +25,7 @@ LOAD = ("POST", "/api/dashboards/db")
 
 @pytest.fixture
 def grafana() -> Iterator[GrafanaServer]:
-    with GrafanaServer() as server:
+    with grafana_serving() as server:
         yield server
 
 

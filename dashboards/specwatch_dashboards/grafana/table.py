@@ -10,7 +10,7 @@ from specwatch_dashboards.grafana.grafanalib_core import core
 from specwatch_dashboards.grafana.panel import About, Panel, finished
 from specwatch_dashboards.grafana.plain_json import Json
 from specwatch_dashboards.grafana.query import Query
-from specwatch_dashboards.grafana.values import ABSENT_TEXTS, QUIET, mappings, steps
+from specwatch_dashboards.grafana.values import ABSENT_TEXTS, QUIET, Shown, mappings, steps
 
 _HIDDEN: Final = ("Time", "__name__", "alertstate", "instance", "job")
 
@@ -24,12 +24,14 @@ class Column:
         title: heading.
         unit: unit of a number; empty for a label.
         bar_to: draw a bar that is full at this value; None for text alone.
+        shown: texts and colours instead of its numbers, by which rows are still sorted.
     """
 
     field: str
     title: str
     unit: str = ""
     bar_to: float | None = None
+    shown: Sequence[Shown] = ()
 
 
 def table(
@@ -81,6 +83,12 @@ def _column(column: Column) -> Json:
             {"id": "custom.cellOptions", "value": {"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}},
             {"id": "min", "value": 0},
             {"id": "max", "value": column.bar_to},
+        ]
+    if column.shown:
+        properties += [
+            {"id": "mappings", "value": mappings(column.shown)},
+            {"id": "custom.cellOptions", "value": {"type": "color-text"}},
+            {"id": "custom.align", "value": "left"},
         ]
     return {"matcher": {"id": "byName", "options": column.title}, "properties": properties}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from specwatch_dashboards.grafana.datasource import DATASOURCE
@@ -57,6 +58,23 @@ def query_variable(name: str, label: str, series: str, read: str, description: s
         "regex": "",
         "skipUrlSync": False,
         "sort": _ALPHABETICAL,
+    }
+
+
+def custom_variable(name: str, label: str, values: Sequence[str], value: str, description: str) -> Json:
+    """A variable with one of a few fixed values."""
+    return {
+        "name": name,
+        "label": label,
+        "description": description,
+        "type": "custom",
+        "query": ",".join(values),
+        "current": {"selected": True, "text": value, "value": value},
+        "includeAll": False,
+        "multi": False,
+        "hide": 0,
+        "options": [{"selected": one == value, "text": one, "value": one} for one in values],
+        "skipUrlSync": False,
     }
 
 

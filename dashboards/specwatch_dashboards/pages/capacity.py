@@ -21,6 +21,7 @@ from specwatch_dashboards.promql import (
     MODEL,
     MODEL_NAME,
     MODELS,
+    few,
     idle,
     largest,
     ratio,
@@ -64,7 +65,7 @@ def _now() -> tuple[Panel, ...]:
     return (
         stat(
             About("Engines", "That serve each model now. Good: what is wanted.", "none", width=4, height=4),
-            [Query(_ENGINES, MODEL_NAME, instant=True)],
+            [Query(few(_ENGINES, "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
         ),
         stat(
@@ -76,13 +77,13 @@ def _now() -> tuple[Panel, ...]:
                 width=4,
                 height=4,
             ),
-            [Query(_DEMAND, MODEL_NAME, instant=True)],
+            [Query(few(_DEMAND, "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
             decimals=1,
         ),
         stat(
             About("Output", "Output tokens a second. Good: follows the load.", "suffix: tok/s", width=4, height=4),
-            [Query(told(f"{_TOKENS} > 0"), MODEL_NAME, instant=True)],
+            [Query(told(f"{_TOKENS} > 0", "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
             decimals=0,
         ),
@@ -95,7 +96,7 @@ def _now() -> tuple[Panel, ...]:
                 width=4,
                 height=4,
             ),
-            [Query(told(_COST), MODEL_NAME, instant=True)],
+            [Query(told(_COST, "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
             decimals=2,
         ),
@@ -109,7 +110,9 @@ def _now() -> tuple[Panel, ...]:
             ),
             [
                 Query(
-                    told(f"{_COST} / on () group_left () max(specwatch:cost_budget:usd)"), MODEL_NAME, instant=True
+                    told(f"{_COST} / on () group_left () max(specwatch:cost_budget:usd)", "topk"),
+                    MODEL_NAME,
+                    instant=True,
                 )
             ],
             steps(GOOD, (0.8, WATCH), (1.0, BAD)),
@@ -124,7 +127,7 @@ def _now() -> tuple[Panel, ...]:
                 height=4,
                 links=_TO_DRAFT,
             ),
-            [Query(told(f"1 - {ratio(counted(ACCEPTED), counted(DRAFTED))}"), MODEL_NAME, instant=True)],
+            [Query(told(f"1 - {ratio(counted(ACCEPTED), counted(DRAFTED))}", "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
         ),
     )
@@ -226,8 +229,8 @@ def _cost() -> tuple[Panel, ...]:
         ),
         time_series(
             About(
-                "Price of rejected drafts",
-                "GPU time that rejected draft tokens took, in dollars an hour at the price of the values file. "
+                "Price of rejected drafts, $ per hour",
+                "GPU time that rejected draft tokens took, at the price of the values file. "
                 "Good: far below what speculation saves.",
                 "currencyUSD",
                 links=_TO_DRAFT,

@@ -47,27 +47,27 @@ def class_panels() -> tuple[Panel, ...]:
                 "Tokens per draft step of each class. Good: flat. One falls alone: its text changed, or the draft "
                 "never learned it.",
                 "none",
-                width=6,
+                width=12,
             ),
             [Query(_CLASS_LENGTH, _CLASS_NAME), idle()],
             Look(low=1),
         ),
         time_series(
             About(
-                "Acceptance rate by class", "Draft tokens kept over proposed. Good: flat.", "percentunit", width=6
+                "Acceptance rate by class", "Draft tokens kept over proposed. Good: flat.", "percentunit", width=12
             ),
             [Query(rate, _CLASS_NAME), idle()],
             Look(high=1),
         ),
         time_series(
             About(
-                "Drift score by class", "Evidence over its threshold, worst pod. Good: below 0.5.", "none", width=6
+                "Drift score by class", "Evidence over its threshold, worst pod. Good: below 0.5.", "none", width=12
             ),
             [Query(score, _CLASS_NAME), Query(limit(1, score), "Alarm at 1"), idle()],
             Look(soft_high=1.2, marked=(("Alarm.*", BAD, True),)),
         ),
         state_timeline(
-            About("Verdict by class", "Worst pod. Good: OK all along.", "none", width=6),
+            About("Verdict by class", "Worst pod. Good: OK all along.", "none", width=12),
             [Query(verdict, _CLASS_NAME)],
             DRIFT_TEXTS,
         ),
@@ -105,7 +105,6 @@ def split_panels() -> tuple[Panel, ...]:
                 "both near 0. Within falls: the draft, the engine or the text of a class. Mix falls: no draft "
                 "would help.",
                 "none",
-                width=10,
             ),
             [
                 Query(within_effect(), f"within classes: {MODEL_NAME}"),
@@ -120,7 +119,6 @@ def split_panels() -> tuple[Panel, ...]:
                 "What the detector says: Mix only while acceptance moved because the mix did and no class accepts "
                 "less. Good: No shift, or Mix only; neither pages.",
                 "none",
-                width=6,
             ),
             [Query(largest("specwatch_drift_mix_shift"), MODEL_NAME)],
             _MIX_TEXTS,

@@ -28,6 +28,7 @@ from specwatch_dashboards.promql import (
     MODEL,
     MODEL_NAME,
     MODELS,
+    few,
     largest,
 )
 from specwatch_dashboards.source import Source
@@ -76,38 +77,38 @@ def _now() -> tuple[Panel, ...]:
         return stat(about, [Query(expr, MODEL_NAME, instant=True)], thresholds, shown)
 
     return (
-        one("Level in force", "Good: Draft.", f"topk(6, {LEVEL})", steps(QUIET), LEVEL_TEXTS),
+        one("Level in force", "Good: Draft.", few(LEVEL, "topk"), steps(QUIET), LEVEL_TEXTS),
         one(
             "Controller",
             "Advises only: a dry run, it moves nothing. Good: what you meant it to do.",
-            largest("specwatch_fallback_acting"),
+            few(largest("specwatch_fallback_acting"), "bottomk"),
             steps(QUIET),
             _ACTING,
         ),
         one(
             "Latched",
             "Yes: too many switches in a day, nothing moves until somebody has looked. Good: No.",
-            largest("specwatch_fallback_latched"),
+            few(largest("specwatch_fallback_latched"), "topk"),
             steps(QUIET),
             _YES_NO,
         ),
         one(
             "Switches left today",
             "What the limit of a day still allows. Good: more than one.",
-            f"min by ({MODEL}) (specwatch_fallback_switches_left{{{MODELS}}})",
+            few(f"min by ({MODEL}) (specwatch_fallback_switches_left{{{MODELS}}})", "bottomk"),
             steps(BAD, (1.0, WATCH), (2.0, GOOD)),
         ),
         one(
             "Since the last round",
             "Age of the controller's last round. Good: below a minute. It grows when the controller is dead.",
-            f"time() - {largest('specwatch_fallback_round_timestamp_seconds')}",
+            few(f"time() - {largest('specwatch_fallback_round_timestamp_seconds')}", "topk"),
             steps(GOOD, (120.0, WATCH), (300.0, BAD)),
             unit="s",
         ),
         one(
             "Since the last decision",
             "Age of the last decision that was more than to stay. Good: hours. No data: none so far.",
-            f"time() - {largest('specwatch_fallback_decision_timestamp_seconds')}",
+            few(f"time() - {largest('specwatch_fallback_decision_timestamp_seconds')}", "bottomk"),
             steps(QUIET),
             unit="s",
         ),
@@ -212,30 +213,29 @@ def _decisions() -> tuple[Panel, ...]:
             hidden=("cluster",),
             sort_by=("Times", True),
         ),
-        time_series(
+        state_timeline(
             About(
                 "Veto in force",
-                "The veto of the last round, 1 while it holds. Good: none.",
+                "Why the controller stood still in its last round. Good: none, or short ones.",
                 "none",
                 no_value="No veto",
                 width=12,
                 height=6,
             ),
-            [Query(f"max by ({MODEL}, veto) (specwatch_fallback_veto{{{MODELS}}})", "{{veto}} {{model}}")],
-            Look(high=1, steps=True),
+            [Query(f"max by ({MODEL}, veto) (specwatch_fallback_veto{{{MODELS}}}) > 0", "{{veto}} {{model}}")],
+            (Shown(1, "Vetoed", WATCH),),
         ),
-        time_series(
+        state_timeline(
             About(
                 "Trouble",
-                "What fails now, 1 while it does: source, lever, health, audit, command, leader, clock, internal. "
-                "Good: nothing.",
+                "What fails: source, lever, health, audit, command, leader, clock, internal. Good: nothing.",
                 "none",
                 no_value="No trouble",
                 width=12,
                 height=6,
             ),
             [Query(f"max by ({MODEL}, kind) (specwatch_fallback_trouble{{{MODELS}}}) > 0", "{{kind}} {{model}}")],
-            Look(high=1, steps=True),
+            (Shown(1, "Fails", BAD),),
         ),
     )
 
@@ -251,7 +251,7 @@ def _saved() -> tuple[Panel, ...]:
                 "s",
                 width=6,
             ),
-            [Query(f"300 * sum_over_time(({_AVOIDED})[$__range:5m])", MODEL_NAME, instant=True)],
+            [Query(few(f"300 * sum_over_time(({_AVOIDED})[$__range:5m])", "topk"), MODEL_NAME, instant=True)],
             steps(QUIET, (1.0, GOOD)),
             decimals=0,
         ),

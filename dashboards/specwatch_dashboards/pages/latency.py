@@ -10,9 +10,11 @@ from specwatch_dashboards.grafana.layout import Row
 from specwatch_dashboards.grafana.links import PanelLink
 from specwatch_dashboards.grafana.number_panels import stat
 from specwatch_dashboards.grafana.panel import About, Panel
+from specwatch_dashboards.grafana.plain_json import Json
 from specwatch_dashboards.grafana.query import Query
 from specwatch_dashboards.grafana.time_series import Look, time_series
 from specwatch_dashboards.grafana.values import BAD, GOOD, OTHER, PLAIN, WATCH, steps
+from specwatch_dashboards.grafana.variables import custom_variable
 from specwatch_dashboards.pages.frame import DRAFT, LATENCY, SPECULATION, events, variables
 from specwatch_dashboards.pages.latency_queue import pod_panels, queue_panels
 from specwatch_dashboards.promql import (
@@ -29,13 +31,15 @@ from specwatch_dashboards.source import Source
 _TO_DRAFT: Final = (PanelLink("Draft quality", DRAFT),)
 _TO_FIRST: Final = (PanelLink("Speculation at a glance", SPECULATION),)
 
-# By class; `_by_load` has the same by batch size and method.
+# By class; `_of` has the same by batch size or method.
 _TTFT: Final = "specwatch:request_ttft_class_bucket:rate5m"
 _TOKEN: Final = "specwatch:request_inter_token_class_bucket:rate5m"  # noqa: S105  # a metric, no secret
-_CHUNK: Final = "specwatch:request_inter_chunk_batch_bucket:rate5m"
+_CHUNK: Final = "specwatch:request_inter_chunk_method_bucket:rate5m"
 _E2E: Final = "specwatch:request_e2e_class_bucket:rate5m"
-# Of panels by batch size and method: hundreds of series.
+# Of panels by batch size or method: hundreds of series.
 _FEWER: Final = 180
+_FEWEST: Final = 90
+_QUANTILE: Final = "$quantile"
 _KINDS: Final = (
     ("Time to first token", _TTFT, "From the whole request to its first text."),
     ("Time per token", _TOKEN, "Time per output token after the first, steps of several tokens shared out."),
@@ -60,19 +64,25 @@ def latency(source: Source) -> Dashboard:
         title="specwatch / Tail latency and queue",
         description="What users wait for: distributions, tails by batch size and class, the queue, and the tail "
         "with speculation beside the tail without.",
-        variables=variables(),
+        variables=(*variables(), _which_quantile()),
         events=events(source),
         rows=(
             Row("", _now()),
             Row("Distributions", _distributions()),
             Row("Tails", tuple(_tail(*kind) for kind in _KINDS)),
-            Row("By traffic class, 95th percentile", tuple(_by_class(*kind) for kind in _KINDS)),
-            Row("By batch size, 95th percentile", tuple(_by_batch(*kind) for kind in _KINDS)),
+            Row("By traffic class, quantile $quantile", tuple(_by_class(*kind) for kind in _KINDS)),
+            Row("By batch size, quantile $quantile", tuple(_by_batch(*kind) for kind in _KINDS)),
             Row("With speculation and without", _compared()),
             Row("Queue", queue_panels()),
             Row("Single pods: the outliers", pod_panels()),
             Row("The engine's own histograms", _engine(), collapsed=True),
         ),
+    )
+
+
+def _which_quantile() -> Json:
+    return custom_variable(
+        "quantile", "Quantile", ("0.5", "0.95", "0.99"), "0.95", "Of the panels by class and by batch size."
     )
 
 
@@ -139,9 +149,9 @@ def _now() -> tuple[Panel, ...]:
     )
 
 
-def _by_load(bucket: str) -> str:
-    """The series by batch size and method, all classes together."""
-    return bucket.replace("_class_bucket", "_batch_bucket")
+def _of(bucket: str, what: str) -> str:
+    """The series by batch size, by method, or by both, all classes together."""
+    return bucket.replace("_class_bucket", f"_{what}_bucket")
 
 
 def _overall(bucket: str) -> str:
@@ -184,7 +194,7 @@ def _tail(name: str, bucket: str, words: str) -> Panel:
 def _by_class(name: str, bucket: str, words: str) -> Panel:
     return time_series(
         About(name, f"{words} Good: every class inside its objective; one class apart says who is hurt.", "s"),
-        [Query(quantile(0.95, bucket, "traffic_class", CLASSES), "{{traffic_class}}"), idle()],
+        [Query(quantile(_QUANTILE, bucket, "traffic_class", CLASSES), "{{traffic_class}}"), idle()],
     )
 
 
@@ -196,7 +206,7 @@ def _by_batch(name: str, bucket: str, words: str) -> Panel:
             "together. Speculation makes steps longer: where batches are large, time per token shows it first.",
             "s",
         ),
-        [Query(quantile(0.95, _by_load(bucket), "batch", MODELS), "batch {{batch}}"), idle()],
+        [Query(quantile(_QUANTILE, _of(bucket, "batch"), "batch", MODELS), "batch {{batch}}"), idle()],
         Look(points=_FEWER),
     )
 
@@ -219,7 +229,7 @@ def _compared() -> tuple[Panel, ...]:
                 "s",
                 links=_TO_DRAFT,
             ),
-            pair(_by_load(_TOKEN), 0.99),
+            pair(_of(_TOKEN, "method"), 0.99),
             look,
         ),
         time_series(
@@ -241,12 +251,12 @@ def _compared() -> tuple[Panel, ...]:
             ),
             [
                 Query(
-                    quantile(0.99, _by_load(_TOKEN), "speculation, batch", MODELS),
+                    quantile(0.99, _of(_TOKEN, "batch_method"), "speculation, batch", MODELS),
                     "{{speculation}}, batch {{batch}}",
                 ),
                 idle(),
             ],
-            Look(points=_FEWER, marked=(("off.*", None, True),)),
+            Look(points=_FEWEST, marked=(("off.*", None, True),)),
         ),
     )
 

@@ -259,7 +259,7 @@ def _changed(source: Source) -> tuple[Panel, ...]:
             About(
                 "Acceptance by position against a day ago",
                 "Share of drafts that were kept up to a position, now and at this hour a day ago. Good: no change "
-                "beyond a few percent. All positions down: the draft is stale. Late ones only: longer or other "
+                "beyond a few points. All positions down: the draft is stale. Late ones only: longer or other "
                 "text.",
                 "percentunit",
                 links=_TO_DRAFT,
@@ -268,7 +268,7 @@ def _changed(source: Source) -> tuple[Panel, ...]:
             [
                 Query(now, instant=True, form="table"),
                 Query(then, instant=True, form="table"),
-                Query(f"{now} - {then}", instant=True, form="table"),
+                Query(f"100 * ({now} - {then})", instant=True, form="table"),
             ],
             (
                 Column("model", "Model"),
@@ -276,7 +276,7 @@ def _changed(source: Source) -> tuple[Panel, ...]:
                 Column("position", "Position"),
                 Column("Value #A", "Now", "percentunit", 1.0),
                 Column("Value #B", "A day ago", "percentunit", 1.0),
-                Column("Value #C", "Change", "percentunit"),
+                Column("Value #C", "Change", "suffix: points"),
             ),
             sort_by=("Position", False),
         ),

@@ -9,7 +9,7 @@ from specwatch_dashboards.grafana.number_panels import stat
 from specwatch_dashboards.grafana.panel import About, Panel
 from specwatch_dashboards.grafana.query import Query
 from specwatch_dashboards.grafana.table import Column, table
-from specwatch_dashboards.grafana.values import BAD, GOOD, QUIET, WATCH, steps
+from specwatch_dashboards.grafana.values import BAD, GOOD, QUIET, WATCH, Shown, steps
 from specwatch_dashboards.pages.burn import burn
 from specwatch_dashboards.pages.frame import (
     DRAFT,
@@ -23,6 +23,7 @@ from specwatch_dashboards.pages.tau import SPEEDUP, VERDICT
 from specwatch_dashboards.promql import (
     MODEL_NAME,
     NAMESPACE_PODS,
+    few,
     or_idle,
     told,
 )
@@ -30,8 +31,15 @@ from specwatch_dashboards.promql import (
 _TO_DRAFT: Final = (PanelLink("Draft quality", DRAFT),)
 _TO_LATENCY: Final = (PanelLink("Tail latency and queue", LATENCY),)
 _TO_FALLBACK: Final = (PanelLink("Fallback and canary", FALLBACK),)
-# An alert about a pod or a node names no model.
-_FIRING: Final = 'ALERTS{alertstate="firing", alertname=~"Specwatch.+", namespace=~"$namespace|", model=~"$model|"}'
+SEVERITIES: Final = (Shown(3, "page", BAD), Shown(2, "ticket", WATCH), Shown(1, "info", QUIET))
+# An alert about a pod or a node names no model; Grafana would say "None firing" in an empty cell.
+_NAMED: Final = 'alertname=~"Specwatch.+", namespace=~"$namespace|", model=~"$model|"'
+_RANKED: Final = "\nor ".join(
+    f"{one.value} * group by (alertname, model, namespace) "
+    f'(ALERTS{{alertstate="firing", severity="{one.text}", {_NAMED}}})'
+    for one in SEVERITIES
+)
+FIRING: Final = f'label_replace(\n{_RANKED},\n"model", "-", "model", "")'
 _OLDEST: Final = f"max(specwatch_request_oldest_waiting_seconds{{{NAMESPACE_PODS}}})"
 
 
@@ -49,7 +57,7 @@ def verdicts_now() -> tuple[Panel, ...]:
                 width=4,
                 height=5,
             ),
-            [Query(f"bottomk(6, {told(SPEEDUP)})", MODEL_NAME, instant=True)],
+            [Query(told(SPEEDUP, "bottomk"), MODEL_NAME, instant=True)],
             steps(BAD, (1.0, WATCH), (1.05, GOOD)),
             decimals=2,
         ),
@@ -61,10 +69,10 @@ def verdicts_now() -> tuple[Panel, ...]:
                 "no data.",
                 "none",
                 links=_TO_DRAFT,
-                width=4,
+                width=3,
                 height=5,
             ),
-            [Query(f"topk(6, {VERDICT})", MODEL_NAME, instant=True)],
+            [Query(few(VERDICT, "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
             DRIFT_TEXTS,
         ),
@@ -77,7 +85,7 @@ def verdicts_now() -> tuple[Panel, ...]:
                 width=3,
                 height=5,
             ),
-            [Query(f"topk(6, {LEVEL})", MODEL_NAME, instant=True)],
+            [Query(few(LEVEL, "topk"), MODEL_NAME, instant=True)],
             steps(QUIET),
             LEVEL_TEXTS,
         ),
@@ -109,23 +117,27 @@ def verdicts_now() -> tuple[Panel, ...]:
             steps(GOOD, (5.0, WATCH), (30.0, BAD)),
             decimals=1,
         ),
-        table(
-            About(
-                "Alerts firing",
-                "What fires now. Good: nothing. The runbook of an alert: `specwatch alerts runbook NAME`.",
-                "none",
-                no_value="None firing",
-                width=6,
-                height=5,
-            ),
-            [
-                Query(
-                    f"count by (severity, alertname, model, namespace) ({_FIRING})",
-                    instant=True,
-                    form="table",
-                )
-            ],
-            (Column("severity", "Severity"), Column("alertname", "Alert"), Column("model", "Model")),
-            hidden=("Value", "namespace"),
+        _alerts(),
+    )
+
+
+def _alerts() -> Panel:
+    return table(
+        About(
+            "Alerts firing",
+            "What fires now, pages first; - is of no single model. Good: nothing. The runbook of an alert: "
+            "`specwatch alerts runbook NAME`.",
+            "none",
+            no_value="None firing",
+            width=7,
+            height=5,
         ),
+        [Query(FIRING, instant=True, form="table")],
+        (
+            Column("Value", "Severity", "none", shown=SEVERITIES),
+            Column("alertname", "Alert"),
+            Column("model", "Model"),
+        ),
+        hidden=("namespace",),
+        sort_by=("Severity", True),
     )

@@ -75,14 +75,15 @@ def mark_lines(room: Room, span: Span, kinds: Sequence[Kind]) -> list[str]:
     shown = sorted((mark for kind in kinds for mark in kind.marks), key=lambda mark: mark.start)
     lines = [_mark_line(mark, times, room) for mark in shown]
     placed: list[tuple[float, str]] = []
+    last = room.width - _LETTER_PX * len(kinds)
     for mark in shown:
-        x = times.at(mark.start)
+        x = min(times.at(mark.start) - 4, last)
         if placed and x < placed[-1][0] + _LETTER_PX * (len(placed[-1][1]) + 1):
             first, letters = placed[-1]
             placed[-1] = (first, letters if mark.letter in letters else letters + mark.letter)
         else:
             placed.append((x, mark.letter))
-    return lines + [svg.text(x - 4, TOP - 4, letters, kind="letter") for x, letters in placed]
+    return lines + [svg.text(x, TOP - 4, letters, kind="letter") for x, letters in placed]
 
 
 def _mark_line(mark: Mark, times: Scale, room: Room) -> str:

@@ -114,8 +114,9 @@ def _cells(
 
 
 def _legend(room: Room, height: float, most: str) -> list[str]:
-    """What the shades mean."""
+    """What the shades mean; below the field, or further left where it would not fit."""
     top, width = height - 17, 15.0
-    first = room.left + 14
+    left = max(0.0, min(room.left, room.width - 20 - SHADES * width - svg.width_of(most)))
+    first = left + 14
     shades = [svg.box(first + shade * width, top, width, 10, f"heat{shade}") for shade in range(SHADES)]
-    return [svg.text(room.left, height - 8, "0"), *shades, svg.text(first + 6 + SHADES * width, height - 8, most)]
+    return [svg.text(left, height - 8, "0"), *shades, svg.text(first + 6 + SHADES * width, height - 8, most)]

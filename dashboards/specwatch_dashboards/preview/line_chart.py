@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from specwatch_dashboards.preview import svg
-from specwatch_dashboards.preview.chart_frame import TOP, Room, mark_lines, time_axis, value_axis
+from specwatch_dashboards.preview.chart_frame import BOTTOM, TOP, Room, mark_lines, time_axis, value_axis
 from specwatch_dashboards.preview.field import Field
 from specwatch_dashboards.preview.marks import Kind
 from specwatch_dashboards.preview.number_text import all_shown
@@ -55,8 +55,8 @@ def line_chart(
     logarithmic = panel.custom.get("scaleDistribution", {}).get("type") == "log"
     seen = [value for line, _ in drawn for _, value in line.points if math.isfinite(value)]
     low, high = log_ends(seen) if logarithmic else _ends(seen, panel)
-    height = size[1] - TOP - 20
-    marks = log_marks(low, high) if logarithmic else marks_of(low, high, max(2, int(height / _PER_MARK_PX)))
+    most = max(2, int((size[1] - TOP - BOTTOM) / _PER_MARK_PX))
+    marks = log_marks(low, high, most) if logarithmic else marks_of(low, high, most, panel.unit)
     words = all_shown(marks, panel.unit)
     room = Room(size[0], size[1], 10 + max((svg.width_of(each) for each in words), default=30))
     values = Scale(low, high, room.bottom, TOP, logarithmic)
@@ -71,7 +71,7 @@ def line_chart(
 
 def _ends(seen: Sequence[float], panel: Field) -> tuple[float, float]:
     soft_low, soft_high = panel.custom.get("axisSoftMin"), panel.custom.get("axisSoftMax")
-    return linear_ends(seen, panel.low, panel.high, soft_low, soft_high)
+    return linear_ends(seen, panel.low, panel.high, soft_low, soft_high, panel.unit)
 
 
 def _stacked(lines: Sequence[Line]) -> list[tuple[Line, Points]]:

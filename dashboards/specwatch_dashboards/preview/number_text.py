@@ -12,6 +12,8 @@ _SHORT: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _BINARY: Final = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 _PER_SECOND: Final = {"reqps": " req/s", "cps": " c/s", "ops": " ops/s", "rps": " r/s"}
 _WHOLE_TO: Final = 10_000.0
+_MOST_BEHIND: Final = 8
+_LONGEST: Final = 1e9
 
 
 def shown(value: float, unit: str, decimals: int | None = None) -> str:
@@ -32,22 +34,36 @@ def shown(value: float, unit: str, decimals: int | None = None) -> str:
 
 def digits(value: float, decimals: int | None = None) -> str:
     """A bare number; three significant digits unless told how many behind the point, whole ones as they are."""
+    if abs(value) >= _LONGEST:
+        return f"{value:.3g}"
     if decimals is not None:
         return f"{value:.{decimals}f}"
     if value == round(value) and abs(value) < _WHOLE_TO:
         return f"{value:.0f}"
     behind = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
-    text = f"{value:.{min(behind, 8)}f}"
+    if behind > _MOST_BEHIND:
+        return f"{value:.2g}"
+    text = f"{value:.{behind}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def all_shown(values: Sequence[float], unit: str, decimals: int | None = None) -> list[str]:
-    """Marks of an axis, all in one unit where that is seconds: the unit of the largest."""
+    """Marks of an axis, all in one unit where that is seconds: the largest in which none has a long fraction."""
     if unit != "s" or not values:
         return [shown(value, unit, decimals) for value in values]
     largest = max(abs(value) for value in values)
-    each, name = next(((each, name) for each, name in (*_LONG, *_SHORT) if largest >= each), _SHORT[-1])
+    fitting = (
+        pair
+        for pair in (*_LONG, *_SHORT)
+        if largest >= pair[0] and all(_short(value / pair[0]) for value in values)
+    )
+    each, name = next(fitting, _SHORT[-1])
     return [f"{digits(round(value / each, 6), decimals)} {name}" if value else "0" for value in values]
+
+
+def _short(value: float) -> bool:
+    """Whether two digits behind the point are enough."""
+    return abs(value - round(value, 2)) < 1e-6
 
 
 def _seconds(value: float, decimals: int | None) -> str:

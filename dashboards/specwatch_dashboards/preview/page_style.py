@@ -65,15 +65,17 @@ text-overflow:ellipsis;white-space:nowrap}
 font-size:12px;margin:auto 0}
 .bar-name{max-width:170px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .bar-room,.cell-bar{background:var(--cell);height:20px;border-radius:2px;overflow:hidden}
-.cell-bar{display:inline-block;width:45%;height:12px;margin-right:8px;vertical-align:-1px}
+.cell-bar{display:inline-block;width:48px;height:12px;margin-right:8px;vertical-align:-1px}
 .bar{height:100%}
 .bar-value{text-align:right;font-weight:600}
+.cells-room{overflow-x:auto}
 .cells{border-collapse:collapse;width:100%;font-size:12px}
 .cells tr{height:25px;border-bottom:1px solid var(--grid)}
 .cells th{font-weight:600;color:var(--soft)}
 .cells th,.cells td{padding:0 6px;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;max-width:260px}
 .words{text-align:left}.number{text-align:right}
-.nothing{flex:1;display:flex;align-items:center;justify-content:center;color:var(--soft);text-align:center}
+.nothing{flex:1;overflow:hidden;display:flex;align-items:center;justify-content:center;color:var(--soft);text-align:center}
+.text{overflow:auto;min-height:0}
 .text ul,.text p,.text h4{margin:0 0 6px;padding-left:0}.text li{margin-left:18px}
 .heat0{fill:light-dark(#deebf7,#12304d)}.heat1{fill:light-dark(#c6dbef,#17436b)}
 .heat2{fill:light-dark(#9ecae1,#1d568a)}.heat3{fill:light-dark(#6baed6,#2b6ea9)}

@@ -86,7 +86,7 @@ def _drawn(panel: Json, data: PanelData, span: Span, kinds: Sequence[Kind]) -> s
         case "stat":
             return stat(panel, data.rows, size)
         case "bargauge":
-            return bar_gauge(panel, data.rows)
+            return bar_gauge(panel, data.rows, size[1])
         case "heatmap":
             return heat_chart(data.rows, panel.get("options", {}), size, span, data.step_s, kinds)
         case "timeseries" | "state-timeline":

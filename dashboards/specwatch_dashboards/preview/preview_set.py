@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from specwatch_dashboards.preview.drawable import drawable, with_titles
 from specwatch_dashboards.preview.look import Look
 from specwatch_dashboards.preview.marks import kinds_of
 from specwatch_dashboards.preview.page import Json, page, page_height
@@ -65,8 +66,8 @@ def preview(
     """
     api.check()
     folder.mkdir(parents=True, exist_ok=True)
-    titles = {uid: str(one.get("title", uid)) for uid, one in dashboards.items()}
-    for uid, one in dashboards.items():
+    titles = {uid: str(one.get("title") or uid) for uid, one in dashboards.items()}
+    for uid, one in ((uid, drawable(one)) for uid, one in dashboards.items()):
         path = folder / f"{uid}.html"
         path.write_text(_page(one, api, order, titles), encoding="utf-8")
         yield Drawn(path, page_height(one))
@@ -81,4 +82,5 @@ def _page(dashboard: Json, api: PrometheusApi, order: Order, titles: Mapping[str
     def draw(panel: Json) -> str:
         return panel_view(panel, asked(panel, api, variables), span, kinds)
 
-    return page(dashboard, variables, kinds, draw, order.look, order.caption, titles)
+    titled = {**dashboard, "panels": with_titles(dashboard["panels"], variables.words)}
+    return page(titled, variables, kinds, draw, order.look, order.caption, titles)

@@ -11,6 +11,8 @@ from typing import Final
 from specwatch_dashboards.preview.time_span import Span
 
 _TIMES: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+# Distances of marks of durations: quarters of a minute, minutes, hours.
+_CLOCK: Final = (15.0, 30.0, *(60.0 * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440)))
 _DAY_S: Final = 86_400.0
 _WEEK_S: Final = 7 * _DAY_S
 
@@ -37,33 +39,48 @@ class Scale:
         """Pixel of a number; one outside is put on the end."""
         inside = min(max(value, self.low), self.high)
         if self.logarithmic:
-            share = math.log(inside / self.low) / math.log(self.high / self.low)
+            low, high = math.log(self.low), math.log(self.high)
+            share = (math.log(inside) - low) / (high - low)
         else:
             share = (inside - self.low) / (self.high - self.low)
         return round(self.first + share * (self.last - self.first), 1)
 
 
-def nice_step(width: float, most: int) -> float:
-    """Distance of marks: 1, 2 or 5 times a power of ten, with at most so many in the width."""
+def nice_step(width: float, most: int, unit: str = "") -> float:
+    """Distance of marks, with at most so many in the width.
+
+    Returns:
+        1, 2 or 5 times a power of ten; of seconds, from 15 on, what clocks have.
+    """
     raw = width / max(1, most)
+    if unit == "s" and raw > _DAY_S:
+        return _DAY_S * nice_step(width / _DAY_S, most)
+    if unit == "s" and raw > _CLOCK[0] * 2 / 3:
+        return next(each for each in _CLOCK if each >= raw * (1 - 1e-9))
     power = 10.0 ** math.floor(math.log10(raw))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= raw * (1 - 1e-9))
 
 
-def marks_of(low: float, high: float, most: int) -> list[float]:
+def marks_of(low: float, high: float, most: int, unit: str = "") -> list[float]:
     """Round numbers from the lower to the upper end."""
-    step = nice_step(high - low, most)
+    step = nice_step(high - low, most, unit)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{each * step:.12g}") for each in range(first, last + 1)]
 
 
-def log_marks(low: float, high: float) -> list[float]:
-    """Powers of ten within."""
-    return [10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+def log_marks(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten within, at most so many and one."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    return [10.0**power for power in range(first, last + 1, max(1, math.ceil((last - first) / most)))]
 
 
 def linear_ends(
-    values: Sequence[float], low: float | None, high: float | None, soft_low: float | None, soft_high: float | None
+    values: Sequence[float],
+    low: float | None,
+    high: float | None,
+    soft_low: float | None,
+    soft_high: float | None,
+    unit: str = "",
 ) -> tuple[float, float]:
     """Ends of an axis that holds all values; fixed ends stay, others give way and are made round.
 
@@ -73,6 +90,7 @@ def linear_ends(
         high: fixed upper end.
         soft_low: lower end that gives way to smaller values.
         soft_high: upper end that gives way to larger values.
+        unit: Grafana's name; seconds are rounded as on clocks.
     """
     seen = [*values, *(soft for soft in (soft_low, soft_high) if soft is not None)] or [0.0, 1.0]
     bottom = min(seen) if low is None else low
@@ -80,7 +98,7 @@ def linear_ends(
     if top <= bottom:
         widened = abs(bottom) * 0.5 or 1.0
         bottom, top = (bottom if low is not None else bottom - widened), bottom + widened
-    step = nice_step(top - bottom, 5)
+    step = nice_step(top - bottom, 5, unit)
     if low is None:
         bottom = math.floor(bottom / step + 1e-9) * step
     if high is None:

@@ -34,13 +34,14 @@ def state_chart(
     """
     names = max(svg.width_of(row.name) for row in rows)
     room = Room(size[0], size[1], min(names, size[0] * _NAME_SHARE) + 14)
-    height = max((room.bottom - TOP) / len(rows), _LEAST_ROW)
+    fits = max(1, int((room.bottom - TOP) / _LEAST_ROW))
+    drawn = rows if len(rows) <= fits else rows[: fits - 1]
+    height = (room.bottom - TOP) / min(len(rows), fits)
     parts = time_axis(room, span)
-    for number, row in enumerate(rows):
+    if len(drawn) < len(rows):
+        parts.append(svg.text(room.right, room.bottom - 3, f"{len(rows) - len(drawn)} more", "end"))
+    for number, row in enumerate(drawn):
         top = TOP + number * height
-        if top + height > room.bottom + 1:
-            parts.append(svg.text(room.right, room.bottom - 3, f"{len(rows) - number} more", "end"))
-            break
         parts.append(svg.text(room.left - 6, top + height / 2 + 4, svg.cut(row.name, room.left - 8), "end"))
         parts += _bands(row, room, span, (top, height), step_s)
     parts += mark_lines(room, span, kinds)

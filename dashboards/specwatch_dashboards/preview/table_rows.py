@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from specwatch_dashboards.preview.panel_data import Frame
@@ -43,7 +44,11 @@ def table_of(panel: Mapping[str, Any], frames: Sequence[Frame]) -> Table:
 def _rows(frame: Frame, *, alone: bool) -> Iterator[Row]:
     for row in frame.rows:
         at, value = row.series.points[-1]
-        yield {"Time": at, **row.series.labels, "Value" if alone else f"Value #{frame.letter}": value}
+        yield {
+            "Time": f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}",
+            **row.series.labels,
+            "Value" if alone else f"Value #{frame.letter}": value,
+        }
 
 
 def _joined(parts: Sequence[Sequence[Row]]) -> list[Row]:

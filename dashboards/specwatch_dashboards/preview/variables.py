@@ -55,11 +55,17 @@ class Variables:
         }
 
         def value(found: re.Match[str]) -> str:
-            name = found[1] or found[2]
-            chosen = self.choices.get(name)
-            return built_in.get(name, found[0]) if chosen is None else chosen.value
+            chosen = self._choice(found)
+            return built_in.get(found[1] or found[2], found[0]) if chosen is None else chosen.value
 
         return _NAME.sub(value, text)
+
+    def words(self, text: str) -> str:
+        """A title with what is chosen, for people."""
+        return _NAME.sub(lambda found: choice.text if (choice := self._choice(found)) else found[0], text)
+
+    def _choice(self, found: re.Match[str]) -> Choice | None:
+        return self.choices.get(found[1] or found[2])
 
 
 def resolved(

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 NAMESPACE: Final = "llm"
 _HPA: Final = 'namespace="llm", horizontalpodautoscaler="keda-hpa-llama"'
@@ -49,40 +45,3 @@ def _gpus(elapsed_s: float) -> list[str]:
         values = {"GPU_UTIL": used, "FB_USED": 118_000, "FB_FREE": 25_000, "POWER_USAGE": 250 + 5 * used}
         rows += [f"DCGM_FI_DEV_{name}{{{where}}} {value:.1f}" for name, value in values.items()]
     return rows
-
-
-class ClusterPage:
-    """A server of that page.
-
-    Args:
-        elapsed: seconds since the scene began.
-        total_s: its length.
-    """
-
-    def __init__(self, elapsed: Callable[[], float], total_s: float) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = page(elapsed(), total_s).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_arguments: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.address = f"127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,9 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.metrics_core import Metric
 
-from dashboards.preview.cluster_page import NAMESPACE, ClusterPage
+from dashboards.metrics_site import serving_metrics
+from dashboards.preview.cluster_page import NAMESPACE, page
+from dashboards.short_windows import shortened
 from engine.child_process import running
 from engine.engine_process import free_port, http_status
 from specwatch_alerts.durations import seconds_of
@@ -43,11 +45,20 @@ RULES_SHORTER: Final = {
     "[5m]": "[15s]",
     "[10m]": "[20s]",
     "[15m]": "[30s]",
-    "[30m:5m]": "[30s:5s]",
-    "[1h:5m]": "[60s:5s]",
+    # A window of fifteen seconds each three, five of which overlap, as those of five minutes do each minute.
+    "[30m:1m]": "[30s:3s]",
+    "engines:count[1h:1m]": "engines:count[60s:1s]",  # sixty of them are an hour
+    "[1h:1m]": "[60s:3s]",
+    "[6h:1m]": "[90s:3s]",
+    "[3d:1h]": "[180s:60s]",
+    "[30d:1h]": "[300s:60s]",
     "[1h]": "[60s]",
     "[6h]": "[90s]",
+    "[1d]": "[60s]",
+    "[3d]": "[180s]",
+    "[7d]": "[180s]",
     "offset 1d": "offset 60s",
+    "offset 7d": "offset 60s",
     "1e6 *": "1e6 / 60 *",  # dollars of an hour, tokens of a minute
 }
 PAGES_SHORTER: Final = {
@@ -57,6 +68,7 @@ PAGES_SHORTER: Final = {
     "[2m]": "[10s]",
     "time() - 60": "time() - 10",
     '"60s"': '"5s"',
+    "300 * sum_over_time": "5 * sum_over_time",
     ":5m]": ":5s]",
 }
 CAPTION: Final = (
@@ -65,14 +77,6 @@ CAPTION: Final = (
     "hour and for a day."
 )
 Target = tuple[str, str, str]
-
-
-def shortened(data: Any, shorter: Mapping[str, str]) -> Any:
-    """JSON data with seconds for minutes; only texts without quotes inside texts are found."""
-    text = json.dumps(data)
-    for window, seconds in shorter.items():
-        text = text.replace(window, seconds)
-    return json.loads(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +126,13 @@ def playing(total_s: float, folder: Path) -> Iterator[Scene]:
         ngram = _sidecar(stack, stage.fallback_url, FALLBACK.method, beside.judge())
         controller = _Controller(stack.enter_context(beside.at_work(_fallback_scene(stage, draft, ngram))))
         began = time.time()
-        cluster = stack.enter_context(ClusterPage(lambda: time.time() - began, total_s))
+        cluster = stack.enter_context(serving_metrics(lambda: page(time.time() - began, total_s)))
         targets = [
             ("specwatch", "llama-draft-0", f"127.0.0.1:{draft.port}"),
             ("specwatch", "llama-ngram-0", f"127.0.0.1:{ngram.port}"),
             ("requests", "llama-proxy-0", stage.admin_url.removeprefix("http://")),
             ("fallback", "fallback-0", _served(stack, controller)),
-            ("others", "", cluster.address),
+            ("others", "", cluster),
         ]
         url = stack.enter_context(_prometheus(targets, folder))
         yield Scene(url, stage, began)

@@ -15,7 +15,10 @@ function pairs(items) {
 function shown(text) {
   const at = text.getBoundingClientRect();
   const legend = text.closest(".legend")?.getBoundingClientRect();
-  return at.width > 0 && text.textContent.trim() !== "" && !(legend && at.top >= legend.bottom - 1);
+  // A table that is too wide is moved sideways inside its panel.
+  const table = text.closest(".cells-room")?.getBoundingClientRect();
+  const hidden = (legend && at.top >= legend.bottom - 1) || (table && at.right > table.right + 1);
+  return at.width > 0 && text.textContent.trim() !== "" && !hidden;
 }
 
 function within(at, room) {
@@ -26,6 +29,9 @@ for (const panel of document.querySelectorAll(".panel")) {
   const title = panel.querySelector("h3").textContent;
   const room = panel.getBoundingClientRect();
   const texts = [...panel.querySelectorAll(SEEN)].filter(shown).filter((one) => !one.matches("td:has(.key), tr:has(.key) .key"));
+  for (const one of panel.querySelectorAll("td.number")) {
+    if (one.scrollWidth > one.clientWidth + 1) faults.push(`${title}: the number '${one.textContent}' is cut`);
+  }
   for (const one of texts) {
     if (!within(one.getBoundingClientRect(), room)) faults.push(`${title}: '${one.textContent}' sticks out`);
   }

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from dashboards.preview.demo_scene import CAPTION, PAGES_SHORTER, SCRAPE_S, Scene, playing, shortened
+from dashboards.preview.demo_scene import CAPTION, PAGES_SHORTER, SCRAPE_S, Scene, playing
+from dashboards.short_windows import shortened
 from specwatch_dashboards.build import build
 from specwatch_dashboards.preview.look import Look
 from specwatch_dashboards.preview.page_style import WIDTH_PX

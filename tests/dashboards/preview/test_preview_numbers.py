@@ -44,6 +44,8 @@ NUMBERS = st.floats(-1e9, 1e9, allow_nan=False)
         (1536.0, "bytes", None, "1.5 KiB"),
         (2.5e6, "short", None, "2.5M"),
         (2.0, "furlongs", None, "2 furlongs"),
+        (1.5e300, "none", 2, "1.5e+300"),
+        (1.5e-300, "none", None, "1.5e-300"),
         (math.nan, "s", None, "NaN"),
         (math.inf, "s", None, "Inf"),
     ],
@@ -56,6 +58,23 @@ def test_the_marks_of_an_axis_have_one_unit() -> None:
     assert all_shown([0.0, 0.5, 1.0], "s") == ["0", "0.5 s", "1 s"]
     assert all_shown([0.0, 0.02, 0.04], "s") == ["0", "20 ms", "40 ms"]
     assert all_shown([0.0, 0.5], "percentunit") == ["0%", "50%"]
+
+
+@pytest.mark.parametrize(
+    ("longest", "texts"),
+    [
+        (3.0, ["0", "1 s", "2 s", "3 s"]),
+        (31.0, ["0", "10 s", "20 s", "30 s", "40 s"]),
+        (59.0, ["0", "0.25 min", "0.5 min", "0.75 min", "1 min"]),
+        (77.0, ["0", "0.5 min", "1 min", "1.5 min"]),
+        (400.0, ["0", "2 min", "4 min", "6 min", "8 min"]),
+        (5000.0, ["0", "0.5 h", "1 h", "1.5 h"]),
+        (3e6, ["0", "10 d", "20 d", "30 d", "40 d"]),
+    ],
+)
+def test_durations_are_marked_as_on_clocks(longest: float, texts: list[str]) -> None:
+    low, high = linear_ends([longest], 0, None, None, None, "s")
+    assert all_shown(marks_of(low, high, 4, "s"), "s") == texts
 
 
 @given(st.lists(NUMBERS, max_size=20), st.none() | NUMBERS, st.none() | NUMBERS, st.none() | NUMBERS)
@@ -83,7 +102,8 @@ def test_a_fixed_end_stays_and_a_soft_one_gives_way() -> None:
 def test_powers_of_ten() -> None:
     low, high = log_ends([0.02, 30.0])
     assert (low, high) == (0.01, 100.0)
-    assert log_marks(low, high) == [0.01, 0.1, 1.0, 10.0, 100.0]
+    assert log_marks(low, high, 4) == [0.01, 0.1, 1.0, 10.0, 100.0]
+    assert log_marks(low, high, 2) == [0.01, 1.0, 100.0]
     scale = Scale(low, high, 100.0, 0.0, logarithmic=True)
     assert (scale.at(0.0), scale.at(1.0), scale.at(1e9)) == (100.0, 50.0, 0.0)
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dashboards.preview.demo_scene import PAGES_SHORTER, SCRAPE_S, playing, shortened
+from dashboards.preview.demo_scene import PAGES_SHORTER, SCRAPE_S, playing
 from dashboards.preview.page_geometry import geometry
+from dashboards.short_windows import shortened
 from engine.prometheus_process import prometheus_scraping
 from specwatch_cli.dashboards import app
 from specwatch_cli.errors import UserError

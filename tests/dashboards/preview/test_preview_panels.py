@@ -137,7 +137,7 @@ def test_bars_stay_in_their_room(value: float | None, width: str) -> None:
 
 
 def test_bars_without_a_limit_end_at_the_largest() -> None:
-    drawn = bar_gauge({}, [Named("a", one({}, (0.0, 2.0))), Named("b", one({}, (0.0, 4.0)))])
+    drawn = bar_gauge({}, [Named("a", one({}, (0.0, 2.0))), Named("b", one({}, (0.0, 4.0)))], 200.0)
     assert "width:50.0%" in drawn
     assert "width:100.0%" in drawn
 
@@ -193,6 +193,30 @@ def test_a_table_says_how_many_rows_did_not_fit() -> None:
     table = table_of({}, [frame("A", *(({"pod": f"p{at}"}, 1.0) for at in range(30)))])
     assert "26 more rows" in table_view({}, table, 150.0)
     assert table_view({}, table, 1000.0).count("<tr>") == 31
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 50])
+def test_numbers_and_bars_say_how_many_did_not_fit(count: int) -> None:
+    rows = [Named(f"model {at}", one({}, (0.0, 1.0))) for at in range(count)]
+    for drawn in (stat({}, rows, (214.0, 104.0)), bar_gauge({}, rows, 160.0)):
+        seen = drawn.count("model ")
+        assert seen == count if count <= 6 else f"{count - seen} more" in drawn
+
+
+def test_a_number_with_a_text_is_sorted_as_a_number_and_has_the_colour_of_its_text() -> None:
+    texts = {"3": {"text": "page", "color": "#D55E00"}, "1": {"text": "info", "color": "#8E8E8E"}}
+    properties = [
+        {"id": "mappings", "value": [{"type": "value", "options": texts}]},
+        {"id": "custom.cellOptions", "value": {"type": "color-text"}},
+        {"id": "custom.align", "value": "left"},
+    ]
+    panel = {
+        "options": {"sortBy": [{"displayName": "Value", "desc": True}]},
+        "fieldConfig": {"overrides": [{"matcher": {"id": "byName", "options": "Value"}, "properties": properties}]},
+    }
+    table = table_of(panel, [frame("A", ({"alertname": "a"}, 1.0), ({"alertname": "b"}, 3.0))])
+    assert [row["alertname"] for row in table.rows] == ["b", "a"]
+    assert '<td class="words" style="color:#D55E00">page</td>' in table_view(panel, table, 200.0)
 
 
 def test_markdown() -> None:

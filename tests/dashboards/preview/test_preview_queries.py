@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from alerts.loopback_site import serving
 from specwatch_dashboards.preview.marks import kinds_of
 from specwatch_dashboards.preview.panel_data import asked
 from specwatch_dashboards.preview.prometheus_api import PrometheusApi, QueryError
@@ -23,62 +22,54 @@ SPAN = Span(1000.0, 1600.0)
 
 
 class Answering:
-    """A server that gives each path one answer, and keeps what it was asked.
+    """Gives each path one answer, and keeps what it was asked.
 
     Attributes:
+        url: where it is.
         answers: status and body by path below `/api/v1`.
         asked: path and arguments of each request.
     """
 
     def __init__(self) -> None:
+        self.url = ""
         self.answers: dict[str, tuple[int, str]] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
-        answering = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._answer("")
-
-            def do_POST(self) -> None:
-                self._answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-            def _answer(self, form: str) -> None:
-                parts = urlsplit(self.path)
-                path = unquote(parts.path).removeprefix("/api/v1/")
-                given = {name: values[0] for name, values in parse_qs(form or parts.query).items()}
-                answering.asked.append((path, given))
-                status, body = answering.answers.get(path, (404, "nothing here"))
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *_arguments: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def give(self, path: str, data: Any) -> None:
         """Answer a path with success."""
         self.answers[path] = (200, json.dumps({"status": "success", "data": data}))
 
+    def answer(self, target: str, form: str) -> tuple[int, str]:
+        """Status and body for a request."""
+        parts = urlsplit(target)
+        path = unquote(parts.path).removeprefix("/api/v1/")
+        self.asked.append((path, {name: values[0] for name, values in parse_qs(form or parts.query).items()}))
+        return self.answers.get(path, (404, "nothing here"))
+
 
 @pytest.fixture
 def server() -> Iterator[Answering]:
-    with Answering() as one:
-        yield one
+    answering = Answering()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer("")
+
+        def do_POST(self) -> None:
+            self._answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+        def _answer(self, form: str) -> None:
+            status, body = answering.answer(self.path, form)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    with serving(Handler) as address:
+        answering.url = f"http://{address}"
+        yield answering
 
 
 def variable(name: str, query: str, **more: Any) -> dict[str, Any]:
