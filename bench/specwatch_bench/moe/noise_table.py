@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,13 +60,11 @@ class NoiseRow:
 
 def mean_of(values: Sequence[float]) -> Mean:
     """Mean and Student's interval of independent measurements."""
-    count = len(values)
-    mean = sum(values) / count
+    count, mean = len(values), statistics.fmean(values)
     if count < 2:
         return Mean(mean, None)
-    deviation = (sum((value - mean) ** 2 for value in values) / (count - 1)) ** 0.5
     quantile = _T[count - 2] if count - 2 < len(_T) else _T_LARGE
-    return Mean(mean, quantile * deviation / count**0.5)
+    return Mean(mean, quantile * statistics.stdev(values) / count**0.5)
 
 
 def noise_rows(results: Path) -> list[NoiseRow]:

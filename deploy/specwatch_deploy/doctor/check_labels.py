@@ -20,6 +20,7 @@ from specwatch_deploy.doctor.mend import relabelled, revalued
 from specwatch_deploy.doctor.metric_name import owner_of
 
 _WORDS: Final = re.compile(r"[\w.+-]+(\|[\w.+-]+)*")
+_SHORT: Final = 3  # letters from which a beginning of a label stands for it
 _ALIKE: Final = 0.72
 
 
@@ -70,6 +71,8 @@ def _meant(label: str, there: Iterable[str]) -> str:
         return ""
     parts = set(label.split("_"))
     inside = [one for one in own if parts <= set(one.split("_")) or set(one.split("_")) <= parts]
+    if not inside and len(label) >= _SHORT:
+        inside = [one for one in own if one.startswith(label)]
     near = difflib.get_close_matches(label, own, n=1, cutoff=_ALIKE)
     return (inside + near + [""])[0] if len(inside) <= 1 else ""
 

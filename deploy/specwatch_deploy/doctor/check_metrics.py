@@ -65,10 +65,20 @@ def _replaceable(above: Sequence[Node], node: Selector, lost: Lost, known: Knowl
     return False
 
 
+def _with_new_names(asked: Asked, known: Knowledge) -> str:
+    """The query with every series of another name now: one that is half mended still has no data."""
+    text = asked.query.text
+    for name in dict.fromkeys(node.name for node, _ in asked.selectors()):
+        lost = lost_on(name, known)
+        if lost and lost[0][1].name:
+            text = renamed(text, name, lost[0][1].name)
+    return text
+
+
 def _finding(asked: Asked, name: str, lost: Lost, known: Knowledge) -> Finding:
     engine, why = lost[0]
     watched = known.of(engine.name)
-    mended = renamed(asked.query.text, name, why.name) if why.name else ""
+    mended = _with_new_names(asked, known) if why.name else ""
     if why.expression:
         mended = _put_in(asked, name, why.expression)
     if len(lost) < len(watched):

@@ -52,4 +52,4 @@ def _durations(inside: str) -> str:
 
 def _duration(found: re.Match[str]) -> str:
     name = found[1].strip("${}[]").partition(":")[0]
-    return {"__rate_interval": ENOUGH, "__interval": INTERVAL, "interval": INTERVAL}.get(name, ANY)
+    return {"__rate_interval": ENOUGH, "__interval": INTERVAL}.get(name, ANY)

@@ -129,6 +129,7 @@ def test_the_range_of_an_expression(expression: str, wanted: tuple[float, float]
         ('sum(vllm:num_requests_waiting{model="m"})', 'model_name="m"'),
         ("sum by (model) (vllm:num_requests_waiting)", "by (model_name)"),
         ('sum(rate(vllm:request_success_total{finish_reason="stop"}[5m]))', 'finished_reason="stop"'),
+        ("sum by (pos) (rate(vllm:spec_decode_num_accepted_tokens_per_pos_total[5m]))", "by (position)"),
         ('sum(vllm:num_requests_waiting{env="prod", cluster="c", team="t", region="r", app="a"})', ""),
         ('sum(vllm:num_requests_waiting{pod=~"a.*", namespace="n", exported_job="x", model_name="m"})', ""),
         ('sum(vllm:num_requests_waiting{model=~".*"})', ""),
@@ -148,3 +149,11 @@ def test_places_are_lines_of_the_file_and_panels() -> None:
     (found,) = ask(files={"d.json": text})
     assert text.splitlines()[found.place.line - 1].strip() == '"expr": "sum(vllm:kv_cache_usage_perc)"'
     assert found.place.part == "KV"
+
+
+def test_a_mended_query_has_every_new_name() -> None:
+    hits, asked = "vllm:gpu_prefix_cache_hits_total", "vllm:gpu_prefix_cache_queries_total"
+    old = f"sum(rate({hits}[5m])) / (sum(rate({asked}[5m])) > 0)"
+    wanted = old.replace("gpu_", "")
+    found = ask(old, engines=["vllm@0.33.0"])
+    assert [one.mended for one in found if one.code == "metric-renamed"] == [wanted, wanted]
