@@ -17,7 +17,7 @@ LOCK = .cache/lock/bin/uv pip compile --quiet --universal --python-version 3.11 
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv tools demo test lint test-engine test-engine-short bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale bench-dashboards bench-doctor bench-report bench-demo classes-model docs pictures lock clean
+.PHONY: help venv tools demo test lint test-engine test-engine-short test-engine-long bench-exporter bench-plugin bench-proxy soak-proxy bench-detect bench-watch bench-classes bench-fallback bench-scale bench-dashboards bench-doctor bench-report bench-demo classes-model docs pictures lock clean
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -40,12 +40,15 @@ lint: $(VENV) ## Check style, types and the import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-engine: test-engine-short ## Run all tests that drive a real vLLM on the CPU (2.4 GB on first use; half an hour)
-	$(BIN)/python -m pytest -n 0 -m engine_long tests/engine $(ARGS)
+test-engine: test-engine-short test-engine-long ## Run all tests that drive a real vLLM on the CPU (2.4 GB on first use; half an hour)
 
 test-engine-short: $(VENV) $(TOOLS) ## Those of them that need not be alone on the machine; continuous integration runs these
 	$(RUN) tests/engine/setup_vllm.py
 	$(BIN)/python -m pytest -m engine tests/engine $(ARGS)
+
+test-engine-long: $(VENV) $(TOOLS) ## Those that want the machine for themselves, for minutes
+	$(RUN) tests/engine/setup_vllm.py
+	$(BIN)/python -m pytest -n 0 -m engine_long tests/engine $(ARGS)
 
 bench-exporter: $(VENV) ## Measure what the scrape sidecar costs
 	$(RUN) tests/bench_exporter.py $(ARGS)
