@@ -62,13 +62,13 @@ def figures(records: Sequence[RequestRecord], seconds: float) -> Figures:
         failed=sum(record.outcome == "error" for record in counted),
         tokens=arrived,
         tok_s=arrived / seconds if seconds > 0 else None,
-        ttft_p50=_quantile(((value, 1) for value in ttft), 0.5),
-        ttft_p99=_quantile(((value, 1) for value in ttft), 0.99),
-        e2e_p50=_quantile(((value, 1) for value in e2e), 0.5),
-        e2e_p99=_quantile(((value, 1) for value in e2e), 0.99),
-        token_p50=_quantile(((gap / size, size) for gap, size in within), 0.5),
-        token_p99=_quantile(((gap / size, size) for gap, size in within), 0.99),
-        chunk_p99=_quantile(((gap, 1) for gap, _ in within), 0.99),
+        ttft_p50=quantile_ms(((value, 1) for value in ttft), 0.5),
+        ttft_p99=quantile_ms(((value, 1) for value in ttft), 0.99),
+        e2e_p50=quantile_ms(((value, 1) for value in e2e), 0.5),
+        e2e_p99=quantile_ms(((value, 1) for value in e2e), 0.99),
+        token_p50=quantile_ms(((gap / size, size) for gap, size in within), 0.5),
+        token_p99=quantile_ms(((gap / size, size) for gap, size in within), 0.99),
+        chunk_p99=quantile_ms(((gap, 1) for gap, _ in within), 0.99),
         tokens_per_chunk=tokens / len(within) if within else None,
     )
 
@@ -97,8 +97,8 @@ def _gaps_within(record: RequestRecord, end: float) -> Iterator[tuple[int, float
             yield gap, size
 
 
-def _quantile(values: Iterable[tuple[float, float]], quantile: float) -> float | None:
-    """Weighted quantile in milliseconds: the smallest value with that share of the weight at or below it."""
+def quantile_ms(values: Iterable[tuple[float, float]], quantile: float) -> float | None:
+    """Weighted quantile of microseconds, in ms: the smallest value with that share of the weight at or below it."""
     ordered = sorted(values)
     total = sum(weight for _, weight in ordered)
     reached = 0.0

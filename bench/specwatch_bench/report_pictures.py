@@ -38,15 +38,15 @@ class Pictures:
 
     def speedup(self, title: str) -> Figure:
         """Speed-up against batch, with break-even."""
-        axes = Axes(
-            places=self._target.batches,
-            below=BATCH,
-            unit="x",
-            level=(1.0, "break-even"),
-            words=f"Speed-up of {self._target.title} by batch: output tokens per second over those without",
+        axes = self._speedup_axes(
+            f"Speed-up of {self._target.title} by batch: output tokens per second over those without"
         )
         caption = "Output tokens per second over those without speculation; bars are 95 % intervals."
         return self._figure("speedup", title, self._speedup_curves(), axes, caption)
+
+    def _speedup_axes(self, words: str) -> Axes:
+        """Batches below, times of the speed without speculation beside, and where it breaks even."""
+        return Axes(places=self._target.batches, below=BATCH, unit="x", level=(1.0, "break-even"), words=words)
 
     def speed(self) -> Iterator[Figure]:
         """Speed-up, throughput, latency and its tail, gaps, tokens per joule."""
@@ -101,13 +101,7 @@ class Pictures:
                 )
                 for at, name in enumerate(dict.fromkeys(one.traffic_class for one in own))
             ]
-            axes = Axes(
-                places=self._target.batches,
-                below=BATCH,
-                unit="x",
-                level=(1.0, "break-even"),
-                words=f"Speed-up by traffic class of {label}",
-            )
+            axes = self._speedup_axes(f"Speed-up by traffic class of {label}")
             yield self._figure(
                 f"classes-{_slug(label)}",
                 f"Speed-up by class: {label}",

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from specwatch_cli.cost_options import GpuHour, Prices, Results, Utilisation
 from specwatch_cli.errors import UserError
 
 
 def cost_command(
-    results: Annotated[
-        Path, typer.Argument(metavar="RESULTS_DIR", help="Folder that `run` wrote, or a folder of such folders.")
-    ],
-    gpu_hour: Annotated[
-        float | None, typer.Option(metavar="USD", help="Price of a GPU hour. Default: that of the alerts' values.")
-    ] = None,
-    utilisation: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Share of the paid time with this load. Default: 0.5.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="List prices instead of the shipped ones (docs/bench-cost.md)."),
-    ] = None,
+    results: Results,
+    gpu_hour: GpuHour = None,
+    utilisation: Utilisation = None,
+    prices: Prices = None,
 ) -> None:
     """Print what a million tokens costs, where it breaks even with vendors, and how that moves, as Markdown.
 

@@ -7,26 +7,18 @@ from typing import Annotated
 
 import typer
 
+from specwatch_cli.cost_options import GpuHour, Prices, Results, Utilisation
 from specwatch_cli.errors import UserError
 
 
 def report_command(
-    results: Annotated[
-        Path, typer.Argument(metavar="RESULTS_DIR", help="Folder that `run` wrote, or a folder of such folders.")
-    ],
+    results: Results,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where to write. Default: RESULTS_DIR/report.")
     ] = None,
-    gpu_hour: Annotated[
-        float | None, typer.Option(metavar="USD", help="Price of a GPU hour. Default: that of the alerts' values.")
-    ] = None,
-    utilisation: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Share of the paid time with this load. Default: 0.5.")
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="List prices instead of the shipped ones (docs/bench-cost.md)."),
-    ] = None,
+    gpu_hour: GpuHour = None,
+    utilisation: Utilisation = None,
+    prices: Prices = None,
 ) -> None:
     """Write an HTML page, a Markdown page and pictures: speed-up, tails, verdicts, cost, memory, what is missing.
 

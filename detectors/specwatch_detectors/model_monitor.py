@@ -170,10 +170,11 @@ class ModelMonitor:
         One that they explained ends with theirs; one of mix ends where they are as before and the length is, too.
         The total's evidence begins from nothing, against the same baseline: what is left of a drop alarms anew.
         """
-        drifted = self.classes.drifted or bool(self.classes.drifted_classes(now))
         if not self.total.drifted:
             self._of_classes = False
-        elif self._mix.verdict is MixVerdict.DRAFT or (drifted and self._mix.verdict is MixVerdict.OPEN):
+            return False
+        drifted = self.classes.drifted or bool(self.classes.drifted_classes(now))
+        if self._mix.verdict is MixVerdict.DRAFT or (drifted and self._mix.verdict is MixVerdict.OPEN):
             self._of_classes = True
         elif self._of_classes or (self._mix.verdict is MixVerdict.MIX and _is_back(total)):
             return self.coverage.silence(now) is None and self.classes.as_before >= LEAST_COVERAGE

@@ -9,15 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from alerts.loopback_site import serving
 from specwatch_cli.detect_watch import watch_command
 from specwatch_cli.errors import UserError
 from specwatch_cli.fallback import app
@@ -63,20 +63,14 @@ class Pages(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[Path]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
     path = tmp_path / "fallback.toml"
-    path.write_text(
-        f'model = "{MODEL}"\naudit_log = "{tmp_path}/fallback.jsonl"\ninterval = "100ms"\n'
-        f'[source.pages]\ndraft = "{url}/draft"\nngram = "{url}/ngram"\n[lever]\nkind = "none"\n'
-    )
-    yield path
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Pages) as address:
+        path.write_text(
+            f'model = "{MODEL}"\naudit_log = "{tmp_path}/fallback.jsonl"\ninterval = "100ms"\n'
+            f'[source.pages]\ndraft = "http://{address}/draft"\nngram = "http://{address}/ngram"\n'
+            '[lever]\nkind = "none"\n'
+        )
+        yield path
 
 
 def test_one_round_says_where_it_stands(config: Path) -> None:

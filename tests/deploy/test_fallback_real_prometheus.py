@@ -9,8 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -19,6 +18,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
 
+from dashboards.metrics_site import serving_metrics
 from engine.child_process import running
 from engine.engine_process import free_port, http_status
 from exporters.proxy.pool_rig import chat_answer, pools, shares
@@ -91,31 +91,9 @@ def _gauge(row: Row) -> GaugeMetricFamily:
     return GaugeMetricFamily(row.name, row.help, labels=row.labels)
 
 
-@contextmanager
-def served(pod: Pod) -> Iterator[str]:
+def served(pod: Pod) -> AbstractContextManager[str]:
     """Serve a page; gives host:port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            with suppress(BrokenPipeError):  # Prometheus ends in the middle of a scrape
-                self.wfile.write(pod.page())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return serving_metrics(lambda: pod.page().decode())
 
 
 class Prometheus:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from specwatch_bench.figures import quantile_ms
 from specwatch_bench.request_record import ERROR, OK, RequestRecord
 from specwatch_exporters.bench_run import Times
 
@@ -75,11 +76,12 @@ def record_of(
 
 def per_request(records: Sequence[RequestRecord]) -> Times:
     """Time per token after the first, milliseconds, of each request that has two; unknown where none has."""
-    values = sorted(
-        (record.ended - record.chunks[0]) / (record.tokens - 1) / 1e3
+    values = [
+        (record.ended - record.chunks[0]) / (record.tokens - 1)
         for record in records
         if record.chunks and record.tokens is not None and record.tokens > 1
-    )
+    ]
     if not values:
         return Times()
-    return Times(sum(values) / len(values), values[(len(values) - 1) // 2], values[-(-99 * len(values) // 100) - 1])
+    p50, p99 = (quantile_ms([(value, 1.0) for value in values], share) for share in (0.5, 0.99))
+    return Times(sum(values) / len(values) / 1e3, p50, p99)

@@ -70,7 +70,7 @@ def write_cells(runs: Sequence[ImportedRun], names: CellNames, out: Path) -> lis
 
 
 def _cell(found: ImportedRun, names: CellNames) -> Cell:
-    seconds = _seconds(found)
+    seconds = found.seconds
     run = found.run
     load = {"rate": found.rate} if found.rate else {"concurrency": run.concurrency or _most_at_once(found)}
     engine = EngineSpec(
@@ -92,7 +92,7 @@ def _lines(cell: Cell, found: ImportedRun, names: CellNames) -> Iterator[dict[st
     yield {
         "kind": "end",
         "outcome": OK if figures is not None and figures.tokens else NO_ANSWERS,
-        "seconds": round(_seconds(found), 6),
+        "seconds": round(found.seconds, 6),
         "requests": len(found.records),
         "unsent": 0,
         "figures": None if figures is None else figures.to_json(),
@@ -101,10 +101,6 @@ def _lines(cell: Cell, found: ImportedRun, names: CellNames) -> Iterator[dict[st
         "per_position": list(run.tally.per_position),
         "notices": [*([few] if few else []), *found.remarks, *(notice.message for notice in run.notices())],
     }
-
-
-def _seconds(found: ImportedRun) -> float:
-    return found.run.duration_s or max(record.sent + record.ended for record in found.records) / 1e6
 
 
 def _most_at_once(found: ImportedRun) -> int:

@@ -36,9 +36,13 @@ class ImportedRun:
     remarks: tuple[str, ...] = ()
 
     @property
+    def seconds(self) -> float:
+        """How long the run took: as stated, else to the end of its last request."""
+        return self.run.duration_s or max((record.sent + record.ended for record in self.records), default=0) / 1e6
+
+    @property
     def figures(self) -> Figures | None:
         """Figures by the records; None without any, and no throughput where it is not known when they were sent."""
         if not self.records:
             return None
-        end = max(record.sent + record.ended for record in self.records) / 1e6
-        return figures(self.records, self.run.duration_s or end)
+        return figures(self.records, self.seconds)

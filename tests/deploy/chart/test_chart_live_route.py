@@ -6,14 +6,14 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
 
+from alerts.loopback_site import serving
 from deploy.chart.helm_chart import CHART, GATEWAY_API, NAMESPACE, ci
 from tools.tool_paths import find_tool
 
@@ -52,15 +52,8 @@ def cluster(pages: dict[str, Any]) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             """Says nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as address:
+        yield int(address.rpartition(":")[2])
 
 
 def kubeconfig(folder: Path, port: int) -> Path:

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from alerts.loopback_site import serving
 from detectors.watch.recording_monitor import RecordingMonitor
 from engine.prometheus_process import prometheus_scraping
 from specwatch_detectors.model_monitor import ModelMonitor
@@ -57,8 +58,7 @@ class Page:
             )
 
 
-@contextmanager
-def served(page: Page) -> Iterator[str]:
+def served(page: Page) -> AbstractContextManager[str]:
     """Serve a page; gives host:port."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -73,16 +73,7 @@ def served(page: Page) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return serving(Handler)
 
 
 class Watch:
