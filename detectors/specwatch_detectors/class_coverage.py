@@ -64,16 +64,21 @@ class ClassCoverage:
             return False
         if was_unreadable:  # all of the outage comes at once, and with it what was late before
             self._classed = min(self._all, self._classed + classed)
+            self._believe()
             return False
         if drafts > 0.0 or classed > 0.0:
             passed = 0.0 if before is None else min(now - before, self._lag)  # silence is no news
             fade = math.exp(-passed / (_MEMORY * self._lag)) if self._lag > 0.0 else 0.0
             self._classed, self._all = fade * self._classed + classed, fade * self._all + drafts
-        if self.share >= LEAST_COVERAGE:
-            self._bare = None
-        elif self._bare is None and drafts > 0.0:
+        self._believe()
+        if self.share < LEAST_COVERAGE and self._bare is None and drafts > 0.0:
             self._bare = now
         return True
+
+    def _believe(self) -> None:
+        """A share that is large enough is not too small any more, however it came to be known."""
+        if self.share >= LEAST_COVERAGE:
+            self._bare = None
 
     def _hear(self, classed: float, drafts: float, began: float) -> None:
         if classed > 0.0:

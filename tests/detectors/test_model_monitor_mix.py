@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from detectors.drafting import expected
@@ -27,6 +27,15 @@ ACTS = st.tuples(
 KNOWN = {**QS, "agent": (0.3, 0.3), "other": (0.4, 0.4)}
 
 
+OTHER = {"code": 0.0, "chat": 0.0, "agent": 0.0, "other": 0.05}
+
+
+# Counts that came late, and then all at once after an outage: a share of 100 % is not "too little with a class".
+@example(
+    acts=[(OTHER, True, 1e9, None, 4), (OTHER, False, 100.0, None, 57), (OTHER, False, 100.0, None, 1)],
+    lag=1,
+    learning=False,
+)
 @given(st.lists(ACTS, min_size=1, max_size=8), st.integers(0, 6), st.booleans())
 def test_a_healthy_draft_is_never_paged_while_classes_are_told_whatever_the_mix(
     acts: list[Any], lag: int, learning: bool
