@@ -10,6 +10,7 @@ from specwatch_deploy.doctor.engine import Engine
 from specwatch_deploy.doctor.metric_name import CREATED, Owner, listed, spelled
 from specwatch_exporters.engine_metrics.metric_table import EngineMetric
 from specwatch_exporters.engine_metrics.version import Version
+from specwatch_exporters.metric import Kind
 
 _OF_VERSIONS: Final = frozenset({"metric-hidden", "metric-removed", "metric-renamed", "metric-replaced"})
 
@@ -49,6 +50,9 @@ def absence(owner: Owner, written: str, engine: Engine) -> Absence | None:
         return None
     own = spelled(table, owner.name)
     if not own and table.base(owner.name) == owner.name and owner.name in table.rows:
+        row = engine.row(owner.name)
+        if row is None or row.kind is not Kind.HISTOGRAM:
+            return _listed_absence(owner.name, written, engine)
         return Absence(
             "histogram-whole", f"{written} is a histogram: its series are {written}_bucket, _sum and _count"
         )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from specwatch_alerts.promql import PromQLError, parse
 from specwatch_alerts.promql_tree import Node, Selector, walk
 from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.grafana_query import has_variable, readable
 from specwatch_deploy.doctor.query import Query
+
+_DEEPEST: Final = 150
+"""Nodes above one another; whoever needs more has it written by a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,28 @@ def asked(query: Query) -> Asked | Finding | None:
             tree = parse(text)
         except PromQLError as error:
             problem = problem or str(error)
+        except RecursionError:
+            return _too_deep(query)
         else:
-            return Asked(query, tree, tuple(walk(tree)))
+            return _walked(query, tree)
     if has_variable(query.text):
         return None
-    return found("query-unreadable", query.place, f"this is no PromQL: {problem[:160]}", evidence=query.text[:200])
+    hint = "; a template must be rendered first (helm template)" if "{{" in query.text else ""
+    message = f"this is no PromQL: {problem[:160]}{hint}"
+    return found("query-unreadable", query.place, message, evidence=query.text[:200])
+
+
+def _walked(query: Query, tree: Node) -> Asked | Finding:
+    try:
+        steps = tuple(walk(tree))
+    except RecursionError:
+        return _too_deep(query)
+    return _too_deep(query) if max(len(above) for _, above in steps) > _DEEPEST else Asked(query, tree, steps)
+
+
+def _too_deep(query: Query) -> Finding:
+    message = f"over {_DEEPEST} operations are nested in this query: it was not looked at"
+    return found("query-unreadable", query.place, message, evidence=query.text[:200], severity=Severity.INFO)
 
 
 def _parses(text: str) -> bool:
@@ -59,7 +80,7 @@ def _parses(text: str) -> bool:
     for one in readable(text):
         try:
             parse(one)
-        except PromQLError:
+        except (PromQLError, RecursionError):
             continue
         return True
     return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from specwatch_alerts.lint_series import FOR_COUNTERS, RATES, only_presence
-from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, selectors, walk
+from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, Subquery, selectors, walk
 from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.check_metrics import lost_on
 from specwatch_deploy.doctor.finding import Finding, Severity
@@ -43,6 +43,27 @@ def kinds(asked: Asked, known: Knowledge) -> Iterator[Finding]:
         mended = with_rate(mended, name, "5m")
     for name, above in bare.items():
         yield _bare(asked, name, above, mended)
+
+
+def rates_of_sums(asked: Asked, known: Knowledge) -> Iterator[Finding]:
+    """A rate over what was added up before: where one series begins anew, the sum falls."""
+    for node, _ in asked.steps:
+        if not isinstance(node, Call) or node.function not in RATES or not isinstance(node.arguments[0], Subquery):
+            continue
+        for inner, above in walk(node.arguments[0]):
+            added = any(isinstance(one, Aggregate) and one.operator in _ADDS for one in above)
+            rated = any(isinstance(one, Call) for one in above)
+            if (
+                isinstance(inner, Selector)
+                and added
+                and not rated
+                and not inner.seconds
+                and known.is_counter(inner.name)
+            ):
+                message = f"{node.function}() over a sum of {inner.name}: a pod that restarts makes the sum fall"
+                evidence = "the fall is read as a restart of the whole sum, which adds all of it again"
+                yield asked.found("rate-of-sum", message, evidence)
+                return
 
 
 def _right_below(node: Selector, above: Sequence[Node]) -> bool:

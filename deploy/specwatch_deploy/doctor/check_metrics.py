@@ -17,6 +17,7 @@ from specwatch_deploy.doctor.mend import renamed
 from specwatch_deploy.doctor.metric_name import owner_of
 
 _NAME: Final = re.compile(r"[A-Za-z_:][\w:]*")
+_FRONTEND: Final = "dynamo"
 _OURS: Final = ("specwatch_", "specwatch:")
 
 Lost = list[tuple[Engine, Absence]]
@@ -35,6 +36,25 @@ def metrics(asked: Asked, known: Knowledge) -> Iterator[Finding]:
             yield asked.found(
                 "metric-unknown", f"specwatch exports no {name}, and no rule that was given records it"
             )
+
+
+def on_workers(asked: Asked, known: Knowledge) -> Iterator[Finding]:
+    """Series of an engine where only Dynamo's frontend was looked at: its workers have them.
+
+    Source: ai-dynamo 1.6.1: engines' series pass through on the worker's system port, never on the frontend.
+    """
+    if set(known.engines) != {_FRONTEND} or all(engine.page is None for engine in known.engines[_FRONTEND]):
+        return
+    owners = [(node.name, owner_of(node.name)) for node, _ in asked.selectors()]
+    if any(owner is not None and owner.engine == _FRONTEND for _, owner in owners):
+        return
+    for name, owner in owners:
+        if owner is not None and name not in known.recorded and name not in known.present:
+            what = "speculation counters" if "spec_" in name else "an engine's own series"
+            message = f"{name} is not on the page of Dynamo's frontend: {what} live on the workers"
+            evidence = "scrape the worker's system port (DYN_SYSTEM_PORT), and give that page too (--engine)"
+            yield asked.found("metric-on-worker", message, evidence)
+            return
 
 
 def lost_on(name: str, known: Knowledge) -> Lost:
@@ -65,9 +85,8 @@ def _replaceable(above: Sequence[Node], node: Selector, lost: Lost, known: Knowl
     return False
 
 
-def _with_new_names(asked: Asked, known: Knowledge) -> str:
-    """The query with every series of another name now: one that is half mended still has no data."""
-    text = asked.query.text
+def with_new_names(asked: Asked, known: Knowledge, text: str) -> str:
+    """A text with every series of another name now: one that is half mended still has no data."""
     for name in dict.fromkeys(node.name for node, _ in asked.selectors()):
         lost = lost_on(name, known)
         if lost and lost[0][1].name:
@@ -78,7 +97,7 @@ def _with_new_names(asked: Asked, known: Knowledge) -> str:
 def _finding(asked: Asked, name: str, lost: Lost, known: Knowledge) -> Finding:
     engine, why = lost[0]
     watched = known.of(engine.name)
-    mended = _with_new_names(asked, known) if why.name else ""
+    mended = with_new_names(asked, known, asked.query.text) if why.name else ""
     if why.expression:
         mended = _put_in(asked, name, why.expression)
     if len(lost) < len(watched):

@@ -26,6 +26,19 @@ def quantiles(asked: Asked, known: Knowledge) -> Iterator[Finding]:
             yield from _threshold(asked, node, above, known)
 
 
+def beyond_one(asked: Asked, known: Knowledge) -> Iterator[Finding]:
+    """Quantiles over 1, such as 95: Prometheus answers +Inf, and below 0 -Inf."""
+    del known
+    for node, _ in asked.steps:
+        if not isinstance(node, Call) or node.function not in {_QUANTILE, "quantile_over_time"}:
+            continue
+        asks = node.arguments[0]
+        if isinstance(asks, Number) and not 0 <= asks.value <= 1:
+            sign = "+" if asks.value > 1 else "-"
+            message = f"the quantile {asks.value:g} is not from 0 to 1: the result is {sign}Inf, always"
+            yield asked.found("quantile-beyond-one", message)
+
+
 def _buckets(asked: Asked, node: Call) -> Iterator[Finding]:
     names = {one.name for one in selectors(node.arguments[1])}
     wrong = sorted(name for name in names if name.endswith(("_sum", "_count", "_total")))

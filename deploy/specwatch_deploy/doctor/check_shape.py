@@ -7,10 +7,10 @@ from typing import Final
 
 from specwatch_alerts.durations import seconds_of
 from specwatch_alerts.lint_shape import COMPARISONS, can_be_nan, is_constant, never_zero
-from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, Selector, Subquery
+from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, Selector, Subquery, selectors
 from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.finding import Finding, Severity
-from specwatch_deploy.doctor.grafana_query import INTERVAL
+from specwatch_deploy.doctor.grafana_query import INTERVAL, PLACEHOLDER
 from specwatch_deploy.doctor.knowledge import Knowledge
 from specwatch_deploy.doctor.mend import with_guard, with_window
 from specwatch_deploy.doctor.query import Query, Role
@@ -66,6 +66,8 @@ def _guarded(divisor: Node, above: Sequence[Node]) -> bool:
 
 def _sure(node: Node, known: Knowledge) -> bool:
     free = isinstance(node, Call) and node.function in {"scalar", "time"}
+    if all(one.name == PLACEHOLDER for one in selectors(node)) and not isinstance(node, Number | Call):
+        return True  # a variable of Grafana's: the length of the range
     return free or never_zero(node) or value_range(node, known)[0] > 0
 
 

@@ -91,9 +91,10 @@ def _parsed(text: str, name: str, before: int, part: str) -> Iterator[Document]:
     if text.lstrip().startswith(("{", "[")):
         try:
             yield Document(name, json.loads(text), None, text, before, part)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             if name.endswith(_JSON):
-                raise InputError(f"{name} is no JSON") from None
+                line, why = getattr(error, "lineno", 0), getattr(error, "msg", "nested too deeply")
+                raise InputError(f"{name} is no JSON: {f'line {line}: ' if line else ''}{why}") from None
         else:
             return
     yield from _yaml(text, name, before, part)

@@ -21,7 +21,7 @@ from specwatch_exporters.source import load
 _NAMED: Final = re.compile(r"([a-z][a-z-]*)@(.+)")
 _WITH_VERSION: Final = re.compile(r"(.+)@(v?\d[\w.+-]*)")
 _TIMEOUT_S: Final = 10.0
-_OPENING: Final = re.compile(r"^(# (HELP|TYPE) |[a-zA-Z_:][a-zA-Z0-9_:]*(\{| [-+0-9NI]))", re.MULTILINE)
+_OPENING: Final = re.compile(r"^(# (HELP|TYPE) |[a-zA-Z_:][a-zA-Z0-9_:]*(?<!:)(\{| [-+0-9NI]))", re.MULTILINE)
 
 
 def engine_of(source: str) -> Engine:

@@ -48,9 +48,13 @@ def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
         InputError: a file that was named cannot be used; one inside a folder is skipped, and that is said.
     """
     found = Gathered(engines=[engine_of(source) for source in engines])
+    given = len(found.engines)
     for name in paths:
         if name == "-":
-            _take(found, sys.stdin.buffer.read(), "standard input")
+            data = sys.stdin.buffer.read()
+            if not data.strip():
+                raise InputError("standard input is empty: the command before it printed nothing")
+            _take(found, data, "standard input")
             continue
         path = Path(name)
         if not path.exists():
@@ -62,6 +66,8 @@ def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
                 if file == path:
                     raise
                 found.skipped.append(str(error))
+    if paths and not found.documents and len(found.engines) == given:
+        raise InputError(f"{', '.join(paths)[:200]}: no object, no dashboard, no rules and no page in it")
     return found
 
 

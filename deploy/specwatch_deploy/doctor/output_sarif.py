@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from typing import Any, Final
+from urllib.parse import quote
 
 from specwatch_deploy.doctor.codes import CODES
 from specwatch_deploy.doctor.finding import Finding, Severity
@@ -33,7 +34,9 @@ def _rule(name: str) -> dict[str, Any]:
 
 def _result(one: Finding, rule: int) -> dict[str, Any]:
     location: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": {"uri": one.place.file.replace("\\", "/")}}
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(one.place.file.replace("\\", "/"), safe="/:?&=#%~+,@")}
+        }
     }
     if one.place.line:
         location["physicalLocation"]["region"] = {"startLine": one.place.line}

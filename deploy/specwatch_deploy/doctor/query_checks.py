@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from specwatch_alerts.lint import EXPECTED
@@ -10,11 +11,11 @@ from specwatch_dashboards.metric_check import recorded_names
 from specwatch_dashboards.source import Source
 from specwatch_deploy.doctor.asked import Asked, asked
 from specwatch_deploy.doctor.check_copies import copies
-from specwatch_deploy.doctor.check_kinds import created, kinds, ratios_summed, sums_alone
+from specwatch_deploy.doctor.check_kinds import created, kinds, rates_of_sums, ratios_summed, sums_alone
 from specwatch_deploy.doctor.check_labels import labels
-from specwatch_deploy.doctor.check_metrics import metrics
+from specwatch_deploy.doctor.check_metrics import metrics, on_workers, with_new_names
 from specwatch_deploy.doctor.check_prometheus import live_checks, present_names
-from specwatch_deploy.doctor.check_quantiles import quantiles
+from specwatch_deploy.doctor.check_quantiles import beyond_one, quantiles
 from specwatch_deploy.doctor.check_shape import absent_zero, nan, ratios, waits, windows
 from specwatch_deploy.doctor.check_speculation import mixed, per_step
 from specwatch_deploy.doctor.check_thresholds import thresholds
@@ -27,6 +28,7 @@ from specwatch_deploy.doctor.query import Role
 
 QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]] = (
     absent_zero,
+    beyond_one,
     copies,
     created,
     kinds,
@@ -34,8 +36,10 @@ QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]]
     metrics,
     mixed,
     nan,
+    on_workers,
     per_step,
     quantiles,
+    rates_of_sums,
     ratios,
     ratios_summed,
     sums_alone,
@@ -61,12 +65,21 @@ def check_queries(inputs: Inputs) -> Iterator[Finding]:
     try:
         known = knowledge(inputs, readable)
         for one in readable:
-            for check in QUERY_CHECKS:
-                yield from check(one, known)
+            yield from _findings(one, known)
         if inputs.prometheus is not None:
             yield from live_checks(readable, known, inputs.prometheus)
     except PrometheusError as error:
         raise InputError(f"--prometheus: {error}") from error
+
+
+def _findings(one: Asked, known: Knowledge) -> Iterator[Finding]:
+    """Findings on one query; what mends one fault does not keep a name that is another."""
+    for check in QUERY_CHECKS:
+        for finding in check(one, known):
+            mended = finding.mended
+            if mended and check is not metrics:
+                mended = with_new_names(one, known, mended)
+            yield replace(finding, mended=mended)
 
 
 def knowledge(inputs: Inputs, readable: list[Asked]) -> Knowledge:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from specwatch_alerts.slack.secret_file import SecretFile
 from specwatch_deploy.doctor.cluster import cluster_documents, open_cluster
-from specwatch_deploy.doctor.engine import SPELLINGS, newest
+from specwatch_deploy.doctor.engine import SPELLINGS, Engine, newest
 from specwatch_deploy.doctor.examination import examine
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.gathering import Gathered, gather, inputs_of
@@ -109,11 +109,23 @@ def _prometheus(wanted: Wanted) -> LivePrometheus | None:
     return live
 
 
+def _known(engine: Engine) -> str:
+    """The engine, and how far the tables go where it is outside of them."""
+    version, table = engine.version, engine.table
+    if version is not None and version > table.newest:
+        return (
+            f"{engine.title} (newer than {table.newest}, the last one that is known: what it changed is not seen)"
+        )
+    if version is not None and version < table.first:
+        return f"{engine.title} (older than {table.first}, the first one that is known: what it lacks is not told)"
+    return engine.title
+
+
 def _head(found: Gathered, inputs: Inputs) -> str:
     files = len({document.file for document in found.documents})
     looked = f"{files} {'file' if files == 1 else 'files'}, {len(inputs.queries)} queries"
     if found.engines:
-        return f"{looked}, against {', '.join(engine.title for engine in found.engines)}"
+        return f"{looked}, against {', '.join(_known(engine) for engine in found.engines)}"
     read = [name for name, own in SPELLINGS.items() if any(own[0] in query.text for query in inputs.queries)]
     assumed = ", ".join(newest(name).title for name in read)
     return (

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from specwatch_alerts.promql_tree import selectors
+from specwatch_alerts.lint_shape import is_constant
+from specwatch_alerts.promql_tree import Binary, selectors
 from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs
@@ -30,15 +31,17 @@ _ROUTERS: Final = frozenset({"dynamo"})
 
 
 def null_as_zero(inputs: Inputs) -> Iterator[Finding]:
-    """Nothing, NaN and Inf become 0, so that a lost Prometheus scales to the minimum."""
+    """Nothing, NaN and Inf become 0, so that lost targets scale to the minimum."""
     for document in inputs.of_kind("ScaledObject"):
         for number, meta, part in prometheus_triggers(document):
             if str(meta.get("ignoreNullValues", "true")).strip().lower() in {"false", "f", "0"}:
                 continue
+            if _never_empty(meta.get("query")):
+                continue  # told as absent-as-zero
             yield found(
                 "scaler-null-is-zero",
                 document.place("spec", "triggers", number, "metadata", _key(meta), part=part),
-                "an empty answer counts as 0: when Prometheus or the targets are lost, KEDA scales to the minimum",
+                "an empty answer counts as 0: when the targets are lost, KEDA scales to the minimum",
                 mended='ignoreNullValues: "false"',
             )
 
@@ -81,6 +84,12 @@ def seen_at_end(inputs: Inputs) -> Iterator[Finding]:
                     f"{late[0]} is counted when a request ends: it is late by a whole answer, blind to those that "
                     "wait, and stays high when the queue is gone",
                 )
+
+
+def _never_empty(query: object) -> bool:
+    """Whether Prometheus always answers with a value: `or vector(0)`."""
+    tree = query_tree(query) if isinstance(query, str) else None
+    return isinstance(tree, Binary) and tree.operator == "or" and is_constant(tree.right)
 
 
 def _key(meta: Mapping[str, Any]) -> str:

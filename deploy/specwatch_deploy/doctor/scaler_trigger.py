@@ -74,7 +74,7 @@ def query_tree(query: str) -> Node | None:
     """The tree of a query; None if it is empty or no PromQL."""
     try:
         return parse(query) if query.strip() else None
-    except PromQLError:
+    except (PromQLError, RecursionError):
         return None
 
 

@@ -30,6 +30,7 @@ PAGES: Final = {
     "sglang-0.5.23": CAPTURES / "from-source" / "sglang-0.5.23-tp2-eagle3.prom",
     "trtllm-main": CAPTURES / "from-source" / "trtllm-main-eagle3-prometheus.prom",
 }
+DYNAMO: Final = Path(__file__).with_name("dynamo_frontend.prom")
 
 
 def page(name: str) -> str:

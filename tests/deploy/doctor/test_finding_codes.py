@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from deploy.doctor.doctor_run import alert, ask, page, panel
+from deploy.doctor.doctor_run import DYNAMO, alert, ask, page, panel
 from specwatch_deploy.doctor.codes import CODES, Code
 from specwatch_deploy.doctor.finding import Finding, Place, Severity, found
 
@@ -18,6 +18,7 @@ ENGINES: Final = {
     "metric-hidden": ["vllm@0.12.0"],
     "metric-needs": [page("vllm-0.32.0")],
     "metric-needs-speculation": [page("vllm-0.25.1-off")],
+    "metric-on-worker": [str(DYNAMO)],
     "metric-one-process": [page("vllm-0.33.0-multiprocess")],
     "metric-other-frontend": [page("vllm-0.33.0-rust")],
     "metric-not-everywhere": ["vllm@0.33.0", "vllm@0.9.0"],
