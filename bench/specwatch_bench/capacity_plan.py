@@ -158,7 +158,7 @@ def kv_token_bytes(shape: Shape, wish: Wish) -> float:
     """
     layers = shape.layers + (0 if wish.draft is None else wish.draft.layers)
     windows = shape.window_layers
-    counted = 2 * max(windows, layers - windows) if windows else layers
+    counted = 2 * max(windows, layers - windows) if 0 < windows < layers else layers
     share = max(1.0, shape.kv_heads / wish.gpus) / shape.kv_heads
     return counted * shape.kv_layer_bytes(wish.kv_bytes) * share
 

@@ -15,6 +15,7 @@ To set a price on input and output apart, GPU time is split by what it was spent
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -49,10 +50,10 @@ class CostSettings:
         """Refuse what no price can be made of.
 
         Raises:
-            BenchError: a price of 0 or less, or a utilisation outside 0 to 1.
+            BenchError: a price that is no number above 0, or a utilisation outside 0 to 1.
         """
-        if self.gpu_hour_usd <= 0:
-            raise BenchError(f"the price of a GPU hour must be above 0, not {self.gpu_hour_usd:g}")
+        if not 0 < self.gpu_hour_usd < math.inf:
+            raise BenchError(f"the price of a GPU hour must be a number above 0, not {self.gpu_hour_usd:g}")
         if not 0 < self.utilisation <= 1:
             raise BenchError(f"utilisation is a share above 0 and up to 1, not {self.utilisation:g}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,7 +100,6 @@ def _engine(item: Any, common: Mapping[str, Any], url: str | None, where: str) -
         arguments=shared.texts("arguments") + own.texts("arguments"),
         environment=_environment(shared.mapping("environment") | own.mapping("environment"), own.where),
         speculative=speculative,
-        acceptance=_acceptance(own.take("acceptance"), speculative, own.where),
         live_acceptance=own.flag("live_acceptance", default=shared.flag("live_acceptance")),
         url=url or own.maybe_text("url") or shared.maybe_text("url"),
         start_seconds=own.number("start_seconds", shared.number("start_seconds", 600.0)),
@@ -108,6 +108,7 @@ def _engine(item: Any, common: Mapping[str, Any], url: str | None, where: str) -
         labels=shared.texts("labels") + own.texts("labels"),
         body=shared.mapping("body") | own.mapping("body"),
     )
+    spec = replace(spec, acceptance=_acceptance(own.take("acceptance"), spec, own.where))
     own.finish()
     if spec.kind == "url" and spec.url is None:
         raise BenchError(f"{own.where}: give url, or --url")
@@ -122,17 +123,26 @@ def _environment(values: Mapping[str, Any], where: str) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def _acceptance(value: Any, speculative: Mapping[str, Any] | None, where: str) -> Acceptance | None:
+def _acceptance(value: Any, spec: EngineSpec, where: str) -> Acceptance | None:
     if value is None:
         return None
     fields = Fields(value, f"{where}: acceptance")
     source = fields.text("source")
     rates = {name: _rates(item, f"{where}: acceptance of {name}") for name, item in fields.mapping("rates").items()}
     fields.finish()
-    depth = (speculative or {}).get("num_speculative_tokens")
+    name, depth = _depth(spec)
     if not rates or any(len(row) != depth for row in rates.values()):
-        raise BenchError(f"{where}: acceptance needs num_speculative_tokens ({depth}) rates for each class")
+        raise BenchError(f"{where}: acceptance needs {name} ({depth}) rates for each class")
     return Acceptance(source=source, rates=rates)
+
+
+def _depth(spec: EngineSpec) -> tuple[str, int | None]:
+    """What says how many tokens a draft has (vLLM's configuration, SGLang's argument), and how many."""
+    name = "--speculative-num-steps"
+    said = dict(itertools.pairwise(spec.arguments)).get(name, "")
+    if said.isdecimal():
+        return name, int(said)
+    return "num_speculative_tokens", (spec.speculative or {}).get("num_speculative_tokens")
 
 
 def _rates(value: Any, where: str) -> tuple[float, ...]:

@@ -13,6 +13,7 @@ from specwatch_bench.cost_prices import PriceList
 from specwatch_bench.enough import requests_for
 from specwatch_bench.profile_estimate import DRAWS
 from specwatch_bench.profile_table import engine_of, gpus_of
+from specwatch_bench.published_engines import load_published
 from specwatch_bench.report_blocks import Block, Bullets, Figure, Figures, Report, Section, Table, Text, Words
 from specwatch_bench.report_html import html_of, svg_files
 from specwatch_bench.report_markdown import markdown_of
@@ -22,6 +23,7 @@ from specwatch_bench.report_prose import sentence, sentences
 from specwatch_bench.report_section_capacity import capacity_section
 from specwatch_bench.report_section_cost import cost_sections
 from specwatch_bench.report_section_missing import missing_section
+from specwatch_bench.report_section_published import published_section
 from specwatch_bench.report_section_target import target_section
 from specwatch_bench.report_tables import speedup_cell
 from specwatch_bench.report_target import Results, Target
@@ -30,6 +32,8 @@ from specwatch_bench.report_words import drawn
 
 HTML: Final = "index.html"
 MARKDOWN: Final = "report.md"
+ELSEWHERE: Final = frozenset({"imported", "url"})
+"""Kinds of engines that ran nobody knows where."""
 
 
 def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Report:
@@ -43,6 +47,7 @@ def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Re
         *(target_section(target) for target in results.targets),
         *cost_sections(results.targets, prices, settings),
         *([capacity_section()] if results.settings.capacity else []),
+        *([published_section(load_published())] if results.settings.published else []),
         missing_section(missing, results.settings.missing),
         _method_section(results),
     ]
@@ -52,12 +57,15 @@ def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Re
 def _labels(results: Results) -> list[str]:
     """What every figure carries."""
     heads = [target.table.head for target in results.targets]
-    marks = [str(mark) for head in heads for mark in head["engine"].get("labels", ())]
+    engines = [cell.head["engine"] for target in results.targets for cell in target.cells]
+    marks = [str(mark) for engine in engines for mark in engine.get("labels", ())]
     seconds = [each for target in results.targets for each in target.table.seconds]
     versions = [engine_of(head) for head in heads]
     cards = [f"{gpus_of(target.table.head)} x {target.table.gpu}" for target in results.targets]
     cards = [card for card in cards if not card.endswith("unknown")]
-    runs = [f"one run of {min(seconds):.0f} to {max(seconds):.0f} s a level", "client and engine on one host"]
+    runs = [f"one run of {min(seconds):.0f} to {max(seconds):.0f} s a level"]
+    if not any(engine.get("kind") in ELSEWHERE for engine in engines):
+        runs.append("client and engine on one host")
     return list(dict.fromkeys([*marks, *runs, *versions, *cards]))
 
 
@@ -102,8 +110,10 @@ def _method_section(results: Results) -> Section:
     machines = [one for target in results.targets for one in target.manifest.get("machines", ())]
     words = list(dict.fromkeys(_machine(one) for one in machines))
     said = sentences("method", draws=DRAWS, few99=requests_for(0.99), few95=requests_for(0.95))
+    kinds = {cell.head["engine"].get("kind") for target in results.targets for cell in target.cells}
+    other = [sentence("imported")] if "imported" in kinds else []
     blocks: list[Block] = [
-        Bullets([*said, *words]),
+        Bullets([*said, *other, *words]),
         Text("Every figure is computed from the records beside this report: `specwatch bench report RESULTS`."),
     ]
     return Section("method", "How it was measured", blocks)

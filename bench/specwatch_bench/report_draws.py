@@ -2,8 +2,8 @@
 
 Latencies: requests are drawn with replacement, and all that belongs to a request is drawn with it. Throughput: the
 measured time is cut into tenths of a second, and blocks of one second are drawn (moving-block bootstrap, Kuensch
-1989), because neighbouring tenths resemble each other. This is the error within one run; another start may differ
-by more.
+1989), because neighbouring tenths resemble each other; of a run of less than three seconds a third, because a block
+that holds it all has no spread. This is the error within one run; another start may differ by more.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 _OUTER: Final = (0.025, 0.975)
 _BIN_S: Final = 0.1
 _BLOCK: Final = 10
+_FEWEST: Final = 3
 
 
 def generator(name: str) -> np.random.Generator:
@@ -52,8 +53,9 @@ def rate_draws(moments: Floats, sizes: Floats, seconds: float, rng: np.random.Ge
     inside = (moments >= 0) & (moments < seconds)
     at = np.minimum((moments[inside] / seconds * count).astype(np.int64), count - 1)
     bins = np.bincount(at, weights=sizes[inside], minlength=count)
-    starts = rng.integers(0, count, size=(DRAWS, -(-count // _BLOCK)))
-    picked = ((starts[:, :, None] + np.arange(_BLOCK)) % count).reshape(DRAWS, -1)[:, :count]
+    block = min(_BLOCK, max(1, count // _FEWEST))
+    starts = rng.integers(0, count, size=(DRAWS, -(-count // block)))
+    picked = ((starts[:, :, None] + np.arange(block)) % count).reshape(DRAWS, -1)[:, :count]
     return np.concatenate([[bins.sum()], bins[picked].sum(axis=1)]) / seconds
 
 

@@ -35,6 +35,7 @@ class ReportSettings:
         notes: sentences about all of it.
         missing: sentences about what has not been run.
         capacity: add what fits on a GPU, for the shipped shapes.
+        published: add what others have published of engines that were not run.
         planned: matrices whose cells are named as missing although nothing of them ran.
         targets: by name of their folder, in the order of the report; others follow by name.
     """
@@ -43,6 +44,7 @@ class ReportSettings:
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     capacity: bool = False
+    published: bool = False
     planned: tuple[Path, ...] = ()
     targets: Mapping[str, TargetSettings] = field(default_factory=dict)
 
@@ -67,6 +69,7 @@ def read_report_settings(folder: Path) -> ReportSettings:
         notes=fields.texts("notes"),
         missing=fields.texts("missing"),
         capacity=fields.flag("capacity"),
+        published=fields.flag("published"),
         planned=tuple(folder / name for name in fields.texts("planned")),
         targets={name: _target(one, f"{path}: targets.{name}") for name, one in fields.mapping("targets").items()},
     )

@@ -85,7 +85,12 @@ class Target:
         return next((one for one in self.published if (one.engine, one.batch, one.dataset) == wanted), None)
 
     def label(self, engine: str) -> str:
-        """An engine in words: its drafter and K."""
+        """An engine in words: its drafter and K, with its name where another has the same."""
+        words = {name: self._words(name) for name in self.engines}
+        own = words[engine]
+        return own if list(words.values()).count(own) == 1 else f"{own}, {engine}"
+
+    def _words(self, engine: str) -> str:
         cells = [cell for cell in self.cells if cell.engine == engine]
         return label_of(next((cell for cell in cells if _method(cell) != OFF), cells[0]))
 

@@ -42,7 +42,7 @@ def _record(number: int, begin: float, moments: list[float], tokens: int) -> Req
     )
 
 
-def head(engine: str, batch: int, **changes: Any) -> dict[str, Any]:
+def head(engine: str, batch: int, /, **changes: Any) -> dict[str, Any]:
     """A cell's first line."""
     speculative = None if engine == "off" else DRAFT
     return {
@@ -68,7 +68,7 @@ def head(engine: str, batch: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, engine: str, batch: int, records: list[RequestRecord], **changes: Any) -> Path:
+def write(folder: Path, engine: str, batch: int, records: list[RequestRecord], /, **changes: Any) -> Path:
     """One cell's file."""
     first = head(engine, batch, **changes)
     draft = first["engine"]["speculative"] is not None

@@ -95,6 +95,73 @@ def test_more_memory_holds_more_tokens_and_a_draft_fewer(name: str, use: float, 
     assert plan(shape, H200, replace(wish, utilisation=use / 2)).tokens <= plans[1].tokens
 
 
+DENSE = {
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+}
+FP8_GROUPS = {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}
+INT4_GROUPS = {"group_0": {"weights": {"num_bits": 4, "type": "int", "group_size": 64}}}
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "group"),
+    [
+        ({"quant_method": "fp8"}, "fp8", 128),
+        ({"quant_method": "fbgemm_fp8"}, "fp8", 128),
+        ({"quant_method": "compressed-tensors", "config_groups": FP8_GROUPS}, "fp8", 128),
+        ({"quant_method": "compressed-tensors", "config_groups": INT4_GROUPS}, "awq", 64),
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8", 128),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 32}, "awq", 32),
+        ({"quant_method": "awq", "bits": 4, "group_size": -1}, "awq", 4096),
+        ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64}, "awq", 64),
+    ],
+)
+def test_what_a_configuration_calls_its_quantisation(said: dict[str, object], name: str, group: int) -> None:
+    shape = shape_of({**DENSE, "quantization_config": said}, "x")
+    assert (shape.quantisation, shape.group) == (name, group)
+    assert 0 < weight_bytes(shape, quantisation_of(shape, name)) < weight_bytes(shape_of(DENSE, "x"), "bf16")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"quant_method": "bitsandbytes"},
+        {"quant_method": "awq", "bits": 8},
+        {"quant_method": "modelopt", "quant_algo": "NVFP4"},
+        {"quant_method": "compressed-tensors"},
+        {"quant_method": "compressed-tensors", "config_groups": {**FP8_GROUPS, "group_1": INT4_GROUPS["group_0"]}},
+    ],
+)
+def test_bits_that_are_not_worked_out_are_refused(said: dict[str, object]) -> None:
+    shape = shape_of({**DENSE, "quantization_config": said}, "x")
+    with pytest.raises(BenchError, match="is not known"):
+        quantisation_of(shape, None)
+
+
+def test_shared_experts_and_dense_layers_are_counted() -> None:
+    mixture = {**DENSE, "num_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 1024}
+    plain = shape_of(mixture, "x").feed_forward
+    one = 3 * 4096
+    assert plain == 32 * 64 * one * 1024
+    assert shape_of({**mixture, "n_shared_experts": 2}, "x").feed_forward == plain + 32 * one * 2048
+    assert (
+        shape_of({**mixture, "shared_expert_intermediate_size": 5632}, "x").feed_forward == plain + 32 * one * 5632
+    )
+    dense = one * 14336 - 64 * one * 1024
+    assert shape_of({**mixture, "first_k_dense_replace": 3}, "x").feed_forward == plain + 3 * dense
+    assert shape_of({**mixture, "mlp_only_layers": [0, 5]}, "x").feed_forward == plain + 2 * dense
+    assert shape_of({**mixture, "decoder_sparse_step": 2}, "x").feed_forward == plain + 16 * dense
+
+
+def test_windows_in_all_layers_are_one_group() -> None:
+    shape = shape_of({**DENSE, "layer_types": ["sliding_attention"] * 32}, "x")
+    assert kv_token_bytes(shape, Wish()) == 2 * 8 * 128 * 2 * 32
+
+
 def test_a_folder_a_file_and_a_nested_configuration_are_read(tmp_path: Path) -> None:
     config = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 3, "vocab_size": 10}
     (tmp_path / "config.json").write_text(json.dumps({"text_config": config, "tie_word_embeddings": True}))
@@ -102,6 +169,12 @@ def test_a_folder_a_file_and_a_nested_configuration_are_read(tmp_path: Path) -> 
         shape = read_shape(str(where))
         assert (shape.hidden, shape.kv_heads, shape.head_width, shape.inner, shape.tied) == (8, 2, 4, 32, True)
         assert shape.name == tmp_path.name
+
+
+@pytest.mark.parametrize("text", [None, [1], 5])
+def test_a_nested_configuration_that_is_none_is_passed_over(tmp_path: Path, text: object) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({**DENSE, "text_config": text, "layer_types": 5}))
+    assert read_shape(str(tmp_path)).hidden == 4096
 
 
 @pytest.mark.parametrize(
@@ -118,9 +191,16 @@ def test_a_folder_a_file_and_a_nested_configuration_are_read(tmp_path: Path) -> 
             },
             "MLA",
         ),
+        ({**DENSE, "layer_types": ["linear_attention", "full_attention"]}, "of the kind linear_attention"),
+        ({**DENSE, "num_attention_heads": 0}, "num_attention_heads must be from 1"),
+        ({**DENSE, "num_key_value_heads": 0}, "num_key_value_heads must be from 1"),
+        ({**DENSE, "num_hidden_layers": -3}, "num_hidden_layers must be from 1"),
+        ({**DENSE, "hidden_size": 10**400}, "hidden_size must be from 1"),
+        ({**DENSE, "quantization_config": "awq"}, "quantization_config is no object"),
+        ({**DENSE, "quantization_config": {"quant_method": "awq", "group_size": "x"}}, "group_size must be"),
     ],
 )
-def test_a_configuration_that_cannot_be_worked_out_is_refused(config: dict[str, int], words: str) -> None:
+def test_a_configuration_that_cannot_be_worked_out_is_refused(config: dict[str, object], words: str) -> None:
     with pytest.raises(BenchError, match=words):
         shape_of(config, "x")
 
@@ -165,4 +245,4 @@ def test_the_command_says_what_fits() -> None:
     assert "does not fit" not in rows["H200 141 GB"]
     assert "191,936" in rows["H200 141 GB"]
     assert "-" in rows["H100 80 GB"]
-    assert len(shape_names()) == 8
+    assert len(shape_names()) == 9

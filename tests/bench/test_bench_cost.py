@@ -51,7 +51,9 @@ def test_the_default_price_is_the_alerts() -> None:
     assert cost_settings() == CostSettings(load_values().number("cost.gpu_hour_usd"), 0.5)
 
 
-@pytest.mark.parametrize(("price", "use"), [(0.0, 0.5), (-1.0, 0.5), (4.0, 0.0), (4.0, 1.01)])
+@pytest.mark.parametrize(
+    ("price", "use"), [(0.0, 0.5), (-1.0, 0.5), (float("nan"), 0.5), (float("inf"), 0.5), (4.0, 0.0), (4.0, 1.01)]
+)
 def test_settings_of_which_no_price_can_be_made_are_refused(price: float, use: float) -> None:
     with pytest.raises(BenchError):
         CostSettings(price, use)

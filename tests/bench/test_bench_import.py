@@ -13,10 +13,12 @@ from typer.testing import CliRunner
 
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.cell_file import outcome_of, read_cell
+from specwatch_bench.imported.aiperf_results import read_aiperf
 from specwatch_bench.imported.chunks import chunks_of
 from specwatch_bench.imported.import_view import usd_per_million
 from specwatch_bench.imported.imported_run import ImportedRun
 from specwatch_bench.imported.results_file import read_results
+from specwatch_bench.imported.serving_results import read_serving_json
 from specwatch_bench.report_target import read_results as read_cells
 from specwatch_cli.bench import app
 from specwatch_cli.errors import UserError
@@ -163,6 +165,37 @@ def test_sglang_against_an_openai_api_counts_chunks(tmp_path: Path) -> None:
     assert found.records[0].chunks == (20_000, 30_000, 12_000, 18_000)
 
 
+def test_two_equal_gaps_of_another_client_are_two_chunks() -> None:
+    body = {**sglang([[0.01, 0.01, 0.012]], [4]), "num_prompts": 1, "start_times": [5.0]}
+    del body["total_output_tokens_retokenized"]
+    (found,) = read_serving_json(json.dumps(body))
+    assert found.records[0].chunks == (20_000, 10_000, 10_000, 12_000)
+    assert found.records[0].sizes is None
+
+
+def test_a_request_that_broke_off_and_was_counted_as_nothing_has_no_chunks() -> None:
+    body = {**sglang([[0.01, 0.02], [0.01, 0.02]], [3, 0]), "errors": ["", "reset"], "start_times": [5.0, 5.5]}
+    (found,) = read_serving_json(json.dumps(body))
+    assert [len(record.chunks) for record in found.records] == [3, 0]
+    figures = found.figures
+    assert figures is not None
+    assert (figures.requests, figures.failed, figures.tokens) == (1, 1, 3)
+
+
+@pytest.mark.parametrize("starts", [-1, 1e300, True, "x", {"a": 1}])
+def test_moments_that_are_no_list_are_none(starts: object) -> None:
+    (found,) = read_serving_json(json.dumps({**sglang([[0.01]], [2]), "start_times": starts}))
+    assert not found.placed
+
+
+@pytest.mark.parametrize("gaps", [-1, 1e300, True, "x", {"a": 1}])
+def test_gaps_of_aiperf_that_are_no_list_are_none(gaps: object) -> None:
+    line = json.loads((HERE / "aiperf" / "profile_export.jsonl").read_text().splitlines()[0])
+    line["metrics"]["inter_chunk_latency"]["value"] = gaps
+    summary = json.loads((HERE / "aiperf" / "profile_export_aiperf.json").read_text())
+    assert len(read_aiperf(summary, json.dumps(line)).records[0].chunks) == 1
+
+
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=30),
     gaps=st.lists(st.integers(1, 10**6), min_size=30, max_size=30, unique=True),
@@ -170,7 +203,7 @@ def test_sglang_against_an_openai_api_counts_chunks(tmp_path: Path) -> None:
 )
 def test_shared_gaps_give_their_chunks_back(sizes: list[int], gaps: list[int], first: int) -> None:
     shared = [gap / 1e6 / size for size, gap in zip(sizes, gaps, strict=False) for _ in range(size)]
-    before, found = chunks_of(0.5, shared, len(shared) + first)
+    before, found = chunks_of(0.5, shared, len(shared) + first, shared=True)
     assert sum(before) == pytest.approx(0.5 + sum(shared))
     if found is not None:
         assert sum(found) == len(shared) + first

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from bench.matrix_text import ACCEPTANCE, SPECULATIVE, body, matrix, written
+from specwatch_bench import run_matrix
 from specwatch_bench.bench_error import BenchError
+from specwatch_bench.cell import starts_of
 from specwatch_bench.matrix_file import matrix_from, read_matrix
+from specwatch_bench.starter import STARTERS
 
 ENGINE = {"name": "a"}
 MATRICES = sorted((Path(__file__).parents[2] / "bench" / "matrices").glob("*.yaml"))
@@ -101,3 +104,49 @@ def test_the_matrices_of_the_repository_can_be_read(path: Path, tmp_path: Path) 
         used = [engine.model, str((engine.speculative or {}).get("model", ""))]
         names = [Path(text).name for text in used if text.startswith(str(tmp_path))]
         assert set(names) <= set(made.shapes)
+
+
+@pytest.mark.parametrize("path", MATRICES, ids=lambda path: path.stem)
+def test_the_cells_of_the_repository_are_listed_and_every_start_is_known(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = list(starts_of(read_matrix(path, models=tmp_path)))
+    for start in starts:
+        assert STARTERS[start.engine.kind].launch(start.engine, 8000, start.rates, "python3").command
+    assert run_matrix.main([str(path), "--list", "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == sum(len(start.cells) for start in starts) > 0
+    assert all(line.endswith("to measure") for line in lines)
+    assert not (tmp_path / "out").exists()
+
+
+SGLANG = {"name": "a", "engine": "sglang", "model": "m", "acceptance": ACCEPTANCE}
+DEPTH = 2
+
+
+def test_sglang_is_told_the_mean_length_of_the_rates() -> None:
+    made = matrix(engines=[{**SGLANG, "arguments": ["--speculative-num-steps", DEPTH]}])
+    (start,) = starts_of(made)
+    assert start.rates is not None
+    launch = STARTERS["sglang"].launch(start.engine, 8000, start.rates, "python3")
+    assert float(launch.environment["SGLANG_SIMULATE_ACC_LEN"]) == pytest.approx(1 + sum(start.rates))
+
+
+def test_rates_of_sglang_must_be_as_many_as_its_steps() -> None:
+    with pytest.raises(BenchError, match=rf"acceptance needs --speculative-num-steps \({DEPTH + 1}\) rates"):
+        matrix(engines=[{**SGLANG, "arguments": ["--speculative-num-steps", DEPTH + 1]}])
+
+
+def test_the_engines_beside_each_other_have_the_same_acceptance() -> None:
+    """What SGLang and the plugin's cells are set beside is vLLM's file of the same target."""
+    folder = MATRICES[0].parent
+    vllm = {one.name: one.acceptance for one in read_matrix(folder / "llama-70b-fp8.yaml", models=folder).engines}
+    for name in ("llama-70b-fp8-sglang", "llama-70b-fp8-plugin"):
+        made = read_matrix(folder / f"{name}.yaml", models=folder)
+        drafters = [one for one in made.engines if one.acceptance is not None]
+        assert drafters
+        for one in drafters:
+            other = vllm[one.name.removesuffix("-plugin")]
+            assert one.acceptance is not None
+            assert other is not None
+            assert one.acceptance.rates.items() <= dict(other.rates).items()

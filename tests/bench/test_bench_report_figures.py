@@ -53,6 +53,13 @@ def test_an_even_rate_has_no_spread(seconds: float, per_second: int) -> None:
     assert np.ptp(found) <= 0.5 * found[0]
 
 
+@pytest.mark.parametrize("seconds", [0.6, 1.0, 1.5, 2.0])
+def test_a_short_run_has_a_spread_too(seconds: float) -> None:
+    moments = np.concatenate([np.linspace(0, seconds / 2, 90), np.linspace(seconds / 2, seconds * 0.99, 10)])
+    seen = interval(rate_draws(moments, np.ones(100), seconds, generator("short")))
+    assert seen.upper - seen.lower > 0.2 * seen.value
+
+
 def test_the_figures_are_those_of_the_cells_own_last_line(tmp_path: Path) -> None:
     records = requests(0.02, 2, 4)
     cell = read_report_cell(write(tmp_path, "eagle3", 4, records))

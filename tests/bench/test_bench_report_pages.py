@@ -176,6 +176,18 @@ def test_words_of_a_block_in_both_forms() -> None:
     assert "<details><summary>cap</summary>" in page
 
 
+def test_a_report_of_imported_cells_says_nothing_of_their_host_and_load(tmp_path: Path) -> None:
+    engine = {**head("off", 1)["engine"], "kind": "imported", "labels": ["imported from a tool"]}
+    write(tmp_path / "one", "off", 1, requests(0.02, 1, 1))
+    assert "client and engine on one host" in small(tmp_path / "one")[MARKDOWN]
+    write(tmp_path / "two", "off", 1, requests(0.02, 1, 1))
+    write(tmp_path / "two", "off", 4, requests(0.02, 1, 4), engine=engine)
+    mixed = small(tmp_path / "two")[MARKDOWN]
+    assert "client and engine on one host" not in mixed
+    assert "*made up* · *imported from a tool*" in mixed
+    assert "Imported cells were measured by other tools" in mixed
+
+
 def test_the_command_writes_the_report_and_says_where(tmp_path: Path) -> None:
     folder = small_results(tmp_path / "results")
     manifest(folder, {"off": ["chat"], "eagle3": None})

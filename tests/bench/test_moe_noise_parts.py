@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import statistics
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from specwatch_bench.moe.moe_shape import SHAPES
 from specwatch_bench.moe.noise_matrix import NoisePlan, matrix_body
 from specwatch_bench.moe.noise_models import target_name
 from specwatch_bench.moe.noise_plugin import write_plugin
-from specwatch_bench.moe.noise_run import with_levels
+from specwatch_bench.moe.noise_run import main, with_levels, with_plugin
 from specwatch_bench.moe.noise_table import mean_of, noise_rows, table_lines
 from specwatch_cli.bench import app
 from specwatch_cli.errors import UserError
@@ -42,7 +45,7 @@ def test_tensors_fit_the_configuration(name: str) -> None:
 
 
 def test_the_matrix_is_one_that_runs() -> None:
-    matrix = matrix_from(matrix_body(PLAN, Path("plugin")), "moe")
+    matrix = matrix_from(matrix_body(PLAN), "moe")
     assert [engine.name for engine in matrix.engines] == ["noise-0", "noise-0.5"]
     assert [level.repeat for level in matrix.levels] == [1, 2, 3]
     assert all(engine.body == {"temperature": 0.0} for engine in matrix.engines)
@@ -60,6 +63,14 @@ def test_the_plugin_is_found_by_its_folder_alone(tmp_path: Path) -> None:
     assert (folder / "specwatch_router_noise.py").is_file()
 
 
+HEAD: dict[str, Any] = {
+    "kind": "cell",
+    "format": 1,
+    "engine": {"speculative": {"num_speculative_tokens": 2}, "body": {"temperature": 0.0}},
+    "level": {"concurrency": 8},
+}
+
+
 def cell(folder: Path, level: float, repeat: int, positions: list[float], **end: Any) -> None:
     name = target_name(level)
     tail = {
@@ -71,7 +82,7 @@ def cell(folder: Path, level: float, repeat: int, positions: list[float], **end:
     }
     write_cell(
         folder / "cells" / f"{name}--random--c8-{repeat}--0.jsonl.gz",
-        [{"kind": "cell", "format": 1, "engine": {"name": name}}, tail | end],
+        [{**HEAD, "target": end.pop("target", "t"), "engine": {**HEAD["engine"], "name": name}}, tail | end],
     )
 
 
@@ -92,6 +103,48 @@ def test_rows_are_over_repetitions(tmp_path: Path) -> None:
     ]
 
 
+def test_cells_of_two_experiments_are_not_one_row(tmp_path: Path) -> None:
+    cell(tmp_path, 0.5, 0, [0.4, 0.2])
+    cell(tmp_path, 0.5, 1, [0.6, 0.3], target="u")
+    with pytest.raises(BenchError, match=r"holds t at K = 2, batch 8, temperature 0 and u at .*own \(--out\)"):
+        noise_rows(tmp_path)
+
+
+def test_the_python_path_keeps_what_it_had() -> None:
+    assert with_plugin({"A": "b"}, Path("plugin")) == {"A": "b", "PYTHONPATH": "plugin"}
+    assert with_plugin({"PYTHONPATH": "vllm"}, Path("plugin"))["PYTHONPATH"].split(os.pathsep) == ["plugin", "vllm"]
+
+
+def test_the_module_runs_with_what_an_engines_interpreter_has(tmp_path: Path) -> None:
+    """A bare GPU machine has no typer and no installed command: the module reaches the making of weights."""
+    places = os.pathsep.join(str(ROOT / folder) for folder in ("bench", "exporters"))
+    hidden = (
+        "import sys; sys.modules['typer'] = None; from specwatch_bench.moe.noise_run import main; sys.exit(main())"
+    )
+    words = ["--out", str(tmp_path), "--levels", "0", "--shape", "small", "--python", "/bin/false"]
+    done = subprocess.run(
+        [sys.executable, "-c", hidden, *words],
+        env={**os.environ, "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr == "bench: /bin/false cannot make random weights (it needs torch and safetensors): no message\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--levels", "0,x"], "--levels: '0,x'"), (["--vllm-arguments", "--a 'b"], "--vllm-arguments: No closing")],
+)
+def test_the_module_refuses_in_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"bench: {message}")
+
+
 def test_nothing_measured(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="no measured cell"):
         noise_rows(tmp_path)
@@ -108,7 +161,7 @@ def test_the_interval_holds_the_mean(values: list[float]) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "0,-1", "nan", "0,,1"])
 def test_levels_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match=r".*"):
+    with pytest.raises(BenchError, match=r"--levels: .* is no list of numbers of 0 or more"):
         with_levels(PLAN, text)
 
 

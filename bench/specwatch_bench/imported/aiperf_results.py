@@ -7,7 +7,7 @@ engine it writes those beside them, and then they are used here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from specwatch_bench.imported.chunks import per_request, record_of
@@ -137,12 +137,12 @@ def _record(index: int, sent: float, line: Mapping[str, Any]) -> RequestRecord:
         value = number(mapping(metrics.get(which)).get("value"))
         return None if value is None else value / 1e3
 
-    gaps: Sequence[object] = mapping(metrics.get("inter_chunk_latency")).get("value") or ()
+    gaps = mapping(metrics.get("inter_chunk_latency")).get("value")
     return record_of(
         index,
         sent=sent,
         first=seconds("time_to_first_token"),
-        gaps=[gap / 1e3 for gap in map(number, gaps) if gap is not None],
+        gaps=[gap / 1e3 for gap in map(number, gaps if isinstance(gaps, list) else ()) if gap is not None],
         ended=seconds("request_latency"),
         prompt_tokens=count_of(metrics, "usage_prompt_tokens", "value")
         or count_of(metrics, "input_sequence_length", "value"),

@@ -13,7 +13,9 @@ _MICRO = 1e6
 _MOST_AT_ONCE = 16  # tokens that a first chunk may hold
 
 
-def chunks_of(first: float, gaps: Sequence[float], tokens: int | None) -> tuple[list[float], list[int] | None]:
+def chunks_of(
+    first: float, gaps: Sequence[float], tokens: int | None, *, shared: bool
+) -> tuple[list[float], list[int] | None]:
     """Gaps before each chunk, seconds, and tokens of each.
 
     A client that shares a chunk's gap among its tokens (SGLang's `bench_serving` with its own API, 0.5.17) writes
@@ -25,10 +27,11 @@ def chunks_of(first: float, gaps: Sequence[float], tokens: int | None) -> tuple[
         first: to the first chunk, seconds.
         gaps: between what the client counted after it, seconds.
         tokens: of the whole answer, or None.
+        shared: whether the client may have shared them; two equal gaps of another client are chance.
     """
     runs = [(gap, len(list(same))) for gap, same in groupby(gaps)]
     begun = 0 if tokens is None else tokens - len(gaps)
-    if 1 <= begun <= _MOST_AT_ONCE and any(count > 1 and gap > 0.0 for gap, count in runs):
+    if shared and 1 <= begun <= _MOST_AT_ONCE and any(count > 1 and gap > 0.0 for gap, count in runs):
         return [first, *(gap * count for gap, count in runs)], [begun, *(count for _, count in runs)]
     return [first, *(gap for gap in gaps if gap > 0.0)], None
 
@@ -43,20 +46,22 @@ def record_of(
     prompt_tokens: int | None,
     tokens: int | None,
     error: str = "",
+    shared: bool = False,
 ) -> RequestRecord:
     """A request's record.
 
     Args:
         number: of the request.
         sent: seconds since the first one.
-        first: to its first chunk, seconds; None when there was none.
+        first: to its first chunk, seconds; None when there was none. Without tokens none counts.
         gaps: see `chunks_of`.
         ended: to its end, seconds; None for the sum of the gaps.
         prompt_tokens: of the request.
         tokens: of the answer.
         error: empty when all was well.
+        shared: see `chunks_of`.
     """
-    before, sizes = ([], None) if first is None else chunks_of(first, gaps, tokens)
+    before, sizes = ([], None) if first is None or tokens == 0 else chunks_of(first, gaps, tokens, shared=shared)
     whole = sum(before) if ended is None else ended
     return RequestRecord(
         number=number,

@@ -19,12 +19,13 @@ from specwatch_exporters.bench_run import BenchRun, Times
 from specwatch_exporters.bodies.fields import count, first_count, number
 from specwatch_exporters.json_text import decode
 
+SGLANG = "SGLang bench_serving"
 _NO_STARTS = "it is not known when each request was sent: no throughput over time, and no cells"
 
 
 def read_serving_text(text: str) -> tuple[ImportedRun, ...]:
     """Runs of the text that these clients print; empty if there is none."""
-    tool = "SGLang bench_serving" if "#Input tokens" in text or "Backend: " in text else "vllm bench serve"
+    tool = SGLANG if "#Input tokens" in text or "Backend: " in text else "vllm bench serve"
     return tuple(ImportedRun(tool=tool, run=run) for run in read_bench_result(text))
 
 
@@ -57,7 +58,7 @@ def _imported(run: BenchRun, fields: Mapping[str, Any]) -> ImportedRun:
 
 def _tool(fields: Mapping[str, Any]) -> str:
     if "total_output_tokens_retokenized" in fields:
-        return "SGLang bench_serving"
+        return SGLANG
     return "vllm bench serve" if "tokenizer_id" in fields or "num_prompts" in fields else "rows"
 
 
@@ -85,7 +86,8 @@ def _records(fields: Mapping[str, Any]) -> tuple[tuple[RequestRecord, ...], bool
         return (), False
     first, gaps, tokens = lists
     size = len(tokens or ())
-    starts = [number(at) for at in fields.get("start_times") or ()]
+    said = fields.get("start_times")
+    starts = [number(at) for at in said] if isinstance(said, list) else []
     placed = len(starts) == size and all(at is not None for at in starts)
     zero = min((at for at in starts if at is not None), default=0.0)
     made = [
@@ -98,6 +100,7 @@ def _records(fields: Mapping[str, Any]) -> tuple[tuple[RequestRecord, ...], bool
             prompt_tokens=count(_at(fields.get("input_lens"), number)),
             tokens=count(_at(tokens, number)),
             error=str(_at(fields.get("errors"), number) or "")[:200],
+            shared=_tool(fields) == SGLANG,
         )
         for number in range(size)
     ]
