@@ -56,7 +56,8 @@ def _aggregate(found: Any) -> Aggregate:
     modifier = found.modifier
     labels = None if modifier is None else tuple(modifier.labels)
     without = modifier is not None and modifier.type == promql_parser.AggModifierType.Without
-    return Aggregate(str(found.op).strip(), labels, without, _node(found.expr))
+    parameter = found.param.val if isinstance(found.param, promql_parser.NumberLiteral) else None
+    return Aggregate(str(found.op).strip(), labels, without, _node(found.expr), parameter)
 
 
 def _binary(found: Any) -> Binary:

@@ -53,12 +53,14 @@ class Aggregate:
         labels: the labels after `by` or `without`; None if neither is given.
         without: True for `without`.
         argument: what is aggregated.
+        parameter: the number in front of it: k of `topk`, the share of `quantile`; None if there is none.
     """
 
     operator: str
     labels: tuple[str, ...] | None
     without: bool
     argument: Node
+    parameter: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,10 @@ def lint_command(
         str, typer.Option(metavar="TIME", help="Scrape interval of the series, such as 15s or 1m.")
     ] = "15s",
 ) -> None:
-    """Find what makes rules lie: rates of gauges, ratios without a guard, labels that do not exist, and more."""
+    """Find what makes rules lie: rates of gauges, ratios without a guard, labels that do not exist, and more.
+
+    `specwatch doctor` holds rules, dashboards and scalers against a version's own metrics, renamed ones included.
+    """
     import yaml  # noqa: PLC0415 - only here
 
     try:

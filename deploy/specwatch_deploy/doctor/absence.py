@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Final
 
-from specwatch_deploy.doctor.engine import Engine
+from specwatch_deploy.doctor.engine import SPELLINGS, Engine
 from specwatch_deploy.doctor.metric_name import CREATED, Owner, listed, spelled
 from specwatch_exporters.engine_metrics.metric_table import EngineMetric
 from specwatch_exporters.engine_metrics.version import Version
@@ -59,7 +59,7 @@ def absence(owner: Owner, written: str, engine: Engine) -> Absence | None:
     if not own and not listed(table, owner.name):
         return _unknown(owner, written, engine)
     series = own or owner.name
-    right = _on_page(series, engine, owner)
+    right = _on_page(series, engine, written)
     found = _listed_absence(series, written, engine)
     if written == right or (found is not None and found.code in _OF_VERSIONS):
         return found
@@ -67,11 +67,12 @@ def absence(owner: Owner, written: str, engine: Engine) -> Absence | None:
     return Absence("metric-misspelt", message, name=right)
 
 
-def _on_page(series: str, engine: Engine, owner: Owner | None = None) -> str:
+def _on_page(series: str, engine: Engine, written: str) -> str:
     """A listed series as the engine's page spells it; Ray's prefix is taken as right where there is no page."""
     prefix = engine.prefix or engine.table.prefix
-    if engine.page is None and owner is not None and owner.prefix.startswith("ray_"):
-        prefix = owner.prefix
+    if engine.page is None:
+        ray = (one for one in SPELLINGS[engine.name] if one.startswith("ray_") and written.startswith(one))
+        prefix = next(ray, prefix)
     return f"{prefix}{series.removeprefix(engine.table.prefix)}"
 
 
@@ -119,7 +120,7 @@ def _other_version(series: str, written: str, rows: tuple[EngineMetric, ...], en
     since = min((row.since for row in rows if row.since is not None), default=None)
     if since is None or since <= high:
         return None
-    before = _former(series, engine, low)
+    before = _former(series, engine, low, written)
     hint = f"; {before} is its name there" if before else ""
     message = f"{written} exists since {engine.label} {since}, and this is {_spell(engine)}{hint}"
     return Absence("metric-too-new", message, _proof(rows[0], engine), before)
@@ -129,28 +130,28 @@ def _gone(series: str, written: str, row: EngineMetric, engine: Engine) -> Absen
     proof, part = _proof(row, engine), series.removeprefix(engine.table.base(series))
     last = f"{engine.label} {row.until} was the last with {written}"
     if row.renamed_to:
-        now = _on_page(f"{row.renamed_to}{part}", engine)
+        now = _on_page(f"{row.renamed_to}{part}", engine, written)
         return Absence("metric-renamed", f"{last}; since {row.renamed_in} it is {now}", proof, now)
     if row.became:
         return Absence("metric-replaced", f"{last}; other series give its value", proof, "", row.became)
     return Absence("metric-removed", f"{last}, and nothing took its place", proof)
 
 
-def _former(series: str, engine: Engine, version: Version) -> str:
+def _former(series: str, engine: Engine, version: Version, written: str) -> str:
     """The name that a metric had in an older version."""
     table = engine.table
     base = table.base(series)
     part = series.removeprefix(base)
     for name, rows in table.rows.items():
         if any(row.renamed_to == base and row.at(version) for row in rows):
-            return f"{name}{part}"
+            return _on_page(f"{name}{part}", engine, written)
     return ""
 
 
 def _conditions(series: str, written: str, row: EngineMetric, engine: Engine) -> Absence | None:
     """What keeps a metric that this version has from being exported, as far as that can be told."""
     low, _ = engine.bounds
-    now = _on_page(f"{row.renamed_to}{series.removeprefix(row.name)}", engine) if row.renamed_to else ""
+    now = _now(series, written, row, engine) if row.renamed_to else ""
     if now and engine.page is not None and now in engine.page:
         message = f"{written} is {now} since {engine.label} {row.renamed_in}"
         return Absence("metric-renamed", message, _proof(row, engine), now)
@@ -158,6 +159,11 @@ def _conditions(series: str, written: str, row: EngineMetric, engine: Engine) ->
         message = f"{engine.label} hides {written} since {row.hidden_from}; it is {now} since {row.renamed_in}"
         return Absence("metric-hidden", message, _proof(row, engine), now)
     return None if engine.page is None else _unmet(series, written, row, engine)
+
+
+def _now(series: str, written: str, row: EngineMetric, engine: Engine) -> str:
+    """The name that a renamed series has now, as the page spells it."""
+    return _on_page(f"{row.renamed_to}{series.removeprefix(row.name)}", engine, written)
 
 
 def _unmet(series: str, written: str, row: EngineMetric, engine: Engine) -> Absence | None:
@@ -177,7 +183,7 @@ def _unmet(series: str, written: str, row: EngineMetric, engine: Engine) -> Abse
     if told or not _whole(engine):
         return None
     message = f"{written} exists since {engine.label} {row.since}, and the page has it not"
-    return Absence("metric-too-new", message, proof, _former(series, engine, low))
+    return Absence("metric-too-new", message, proof, _former(series, engine, low, written))
 
 
 def _whole(engine: Engine) -> bool:

@@ -17,6 +17,8 @@ from specwatch_deploy.doctor.query import Query, Role
 _NAME: Final = re.compile(r"\s*([A-Za-z_:][A-Za-z0-9_:]*)?\s*(?:\{(.*)\})?\s*", re.DOTALL)
 _BY_NAME: Final = re.compile(r"""__name__\s*=(~?)\s*["'](.*?)["']""")
 _LITERAL: Final = re.compile(r"\^?([A-Za-z_:][A-Za-z0-9_:]*)\$?")
+# Values of a chart that brings the adapter along, and what Flux's HelmRelease holds.
+_AROUND: Final = ("prometheus-adapter", "spec", "values")
 _MATCHERS: Final = 'namespace!=""'
 """Stands for the matchers that the adapter fills in: those of the HPA's namespace."""
 
@@ -71,9 +73,8 @@ def _lists(body: Any) -> Iterator[tuple[tuple[Key, ...], bool]]:
         yield from ((("rules", key), key == "external") for key in ("custom", "external") if _is_list(rules, key))
     if _is_list(body, "externalRules"):
         yield ("externalRules",), True
-    below = body.get("prometheus-adapter")  # the values of a chart that brings the adapter along
-    if isinstance(below, Mapping):
-        yield from ((("prometheus-adapter", *path), external) for path, external in _lists(below))
+    for key in _AROUND:
+        yield from (((key, *path), external) for path, external in _lists(body.get(key)))
 
 
 def _is_list(rows: Mapping[str, Any], key: str) -> bool:
@@ -88,8 +89,22 @@ def _rule(document: Document, path: tuple[Key, ...], row: Mapping[str, Any], *, 
     served = name if "$" not in name else ""
     template = row.get("metricsQuery")
     return AdapterRule(
-        document, path, external, series, served or ("" if naming else series), _filled(template, series, matchers)
+        document,
+        path,
+        external,
+        series,
+        served or ("" if naming else series),
+        _filled(template, series, matchers, "pod" if not external and _of_pods(row) else "namespace"),
     )
+
+
+def _of_pods(row: Mapping[str, Any]) -> bool:
+    """Whether a rule serves a metric of pods, so that it is asked for by pod."""
+    resources = row.get("resources")
+    overrides = resources.get("overrides") if isinstance(resources, Mapping) else None
+    if not isinstance(overrides, Mapping):
+        return True
+    return any(isinstance(one, Mapping) and one.get("resource") in {"pod", "pods"} for one in overrides.values())
 
 
 def _selected(series_query: str) -> tuple[str, str]:
@@ -105,11 +120,12 @@ def _selected(series_query: str) -> tuple[str, str]:
     return (literal[1] if literal is not None else ""), ""
 
 
-def _filled(template: object, series: str, matchers: str) -> str:
+def _filled(template: object, series: str, matchers: str, group: str) -> str:
     if not series:
         return ""
     if not isinstance(template, str) or not template.strip():
         template = "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)"
-    text = template.replace("<<.Series>>", series).replace("<<.GroupBy>>", "namespace")
-    text = text.replace("<<.LabelMatchers>>", ", ".join(one for one in (_MATCHERS, matchers.strip()) if one))
+    text = template.replace("<<.Series>>", series).replace("<<.GroupBy>>", group)
+    both = (_MATCHERS if _MATCHERS not in matchers else "", matchers.strip())
+    text = text.replace("<<.LabelMatchers>>", ", ".join(one for one in both if one))
     return "" if "<<" in text else text

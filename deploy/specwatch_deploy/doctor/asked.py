@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,7 @@ from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.grafana_query import has_variable, readable
 from specwatch_deploy.doctor.query import Query
 
+_FOR: Final = re.compile(r"\s+for\s+\d+[smhd]\w*\s*$", re.IGNORECASE)
 _DEEPEST: Final = 150
 """Nodes above one another; whoever needs more has it written by a program."""
 
@@ -57,8 +59,12 @@ def asked(query: Query) -> Asked | Finding | None:
     if has_variable(query.text):
         return None
     hint = "; a template must be rendered first (helm template)" if "{{" in query.text else ""
+    waits = _FOR.search(query.text)
+    bare = query.text[: waits.start()] if waits is not None and _parses(query.text[: waits.start()]) else ""
+    if bare:
+        hint = "; `for` is a line of its own in the rule, beside expr"
     message = f"this is no PromQL: {problem[:160]}{hint}"
-    return found("query-unreadable", query.place, message, evidence=query.text[:200])
+    return found("query-unreadable", query.place, message, evidence=query.text[:200], mended=bare)
 
 
 def _walked(query: Query, tree: Node) -> Asked | Finding:

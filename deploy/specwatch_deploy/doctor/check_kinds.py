@@ -12,7 +12,7 @@ from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.check_metrics import lost_on
 from specwatch_deploy.doctor.finding import Finding, Severity
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.mend import renamed, with_max, with_rate, without_rate
+from specwatch_deploy.doctor.mend import renamed, with_function, with_max, with_rate, without_rate
 from specwatch_deploy.doctor.metric_name import CREATED
 from specwatch_deploy.doctor.query import Role
 
@@ -22,6 +22,19 @@ _PER_ENGINE: Final = frozenset({"engine", "exported_pod", "instance", "pod"})
 _SELECTS_CREATED: Final = ("vllm:spec_decode_num_drafts_created", "vllm:generation_tokens_created")
 _TIMES: Final = frozenset({"", "ms", "s"})
 _TIME_WORDS: Final = re.compile(r"\b(time|latency|wait|duration)\b", re.IGNORECASE)
+# Functions of gauges, with the one that reads counters instead; empty where that depends on what was meant.
+_FOR_GAUGES: Final = {
+    "avg_over_time": "",
+    "delta": "increase",
+    "deriv": "rate",
+    "idelta": "irate",
+    "quantile_over_time": "",
+    "sum_over_time": "",
+}
+_WHAT_COMES: Final = {
+    True: "where a process restarts the result is far below 0",
+    False: "the result is of everything since each process started",
+}
 _NAME: Final = re.compile(r"[A-Za-z_:][\w:]*")
 
 
@@ -36,13 +49,22 @@ def kinds(asked: Asked, known: Knowledge) -> Iterator[Finding]:
         if counter is False and functions and functions[-1] in RATES and _right_below(node, above):
             message = f"{functions[-1]}() of {node.name}, which is a gauge: every drop is read as a restart"
             yield asked.found("gauge-under-rate", message, "", without_rate(asked.query.text, node.name))
-        if counter and asked.query.role is not Role.VARIABLE and _needs_rate(node, above, functions):
+        if counter and functions and functions[-1] in _FOR_GAUGES and _right_below(node, above):
+            yield _for_gauges(asked, node, functions[-1])
+        elif counter and asked.query.role is not Role.VARIABLE and _needs_rate(node, above, functions):
             bare.setdefault(node.name, above)
     mended = asked.query.text
     for name in bare:
         mended = with_rate(mended, name, "5m")
     for name, above in bare.items():
         yield _bare(asked, name, above, mended)
+
+
+def _for_gauges(asked: Asked, node: Selector, function: str) -> Finding:
+    right = _FOR_GAUGES[function]
+    message = f"{function}() is for gauges, and {node.name} is a counter: {_WHAT_COMES[bool(right)]}"
+    mended = with_function(asked.query.text, node.name, function, right or "rate") if right else ""
+    return asked.found("counter-without-rate", message, "", mended)
 
 
 def rates_of_sums(asked: Asked, known: Knowledge) -> Iterator[Finding]:

@@ -20,6 +20,8 @@ from specwatch_deploy.doctor.mend import relabelled, revalued
 from specwatch_deploy.doctor.metric_name import owner_of
 
 _WORDS: Final = re.compile(r"[\w.+-]+(\|[\w.+-]+)*")
+# What others call the reason for which a request ended.
+_FINISHED: Final = frozenset({"outcome", "reason", "result", "status"})
 _SHORT: Final = 3  # letters from which a beginning of a label stands for it
 _ALIKE: Final = 0.72
 
@@ -69,6 +71,8 @@ def _meant(label: str, there: Iterable[str]) -> str:
     own = sorted(set(there) - TARGET_LABELS - {one for one in there if one.startswith("exported_")} - {"le"})
     if label in own or label in TARGET_LABELS:
         return ""
+    if label in _FINISHED and "finished_reason" in own:
+        return "finished_reason"
     parts = set(label.split("_"))
     inside = [one for one in own if parts <= set(one.split("_")) or set(one.split("_")) <= parts]
     if not inside and len(label) >= _SHORT:

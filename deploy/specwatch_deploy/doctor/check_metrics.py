@@ -13,7 +13,7 @@ from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.engine import Engine
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.mend import renamed
+from specwatch_deploy.doctor.mend import renamed, with_buckets
 from specwatch_deploy.doctor.metric_name import owner_of
 
 _NAME: Final = re.compile(r"[A-Za-z_:][\w:]*")
@@ -98,6 +98,8 @@ def _finding(asked: Asked, name: str, lost: Lost, known: Knowledge) -> Finding:
     engine, why = lost[0]
     watched = known.of(engine.name)
     mended = with_new_names(asked, known, asked.query.text) if why.name else ""
+    if why.code == "histogram-whole":
+        mended = with_buckets(asked.query.text, name)
     if why.expression:
         mended = _put_in(asked, name, why.expression)
     if len(lost) < len(watched):

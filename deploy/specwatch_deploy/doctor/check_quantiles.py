@@ -10,7 +10,7 @@ from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, 
 from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.mend import with_le
+from specwatch_deploy.doctor.mend import with_le, with_share
 
 _QUANTILE: Final = "histogram_quantile"
 _AVERAGES: Final = frozenset({"avg", "sum"})
@@ -30,13 +30,23 @@ def beyond_one(asked: Asked, known: Knowledge) -> Iterator[Finding]:
     """Quantiles over 1, such as 95: Prometheus answers +Inf, and below 0 -Inf."""
     del known
     for node, _ in asked.steps:
-        if not isinstance(node, Call) or node.function not in {_QUANTILE, "quantile_over_time"}:
-            continue
-        asks = node.arguments[0]
-        if isinstance(asks, Number) and not 0 <= asks.value <= 1:
-            sign = "+" if asks.value > 1 else "-"
-            message = f"the quantile {asks.value:g} is not from 0 to 1: the result is {sign}Inf, always"
-            yield asked.found("quantile-beyond-one", message)
+        share = _share(node)
+        if share is not None and not 0 <= share <= 1:
+            sign = "+" if share > 1 else "-"
+            message = f"the quantile {share:g} is not from 0 to 1: the result is {sign}Inf, always"
+            percent = 1 < share <= 100
+            mended = with_share(asked.query.text, f"{share:g}", f"{share / 100:g}") if percent else ""
+            yield asked.found("quantile-beyond-one", message, "", mended)
+
+
+def _share(node: Node) -> float | None:
+    """The share that a quantile is asked for; None for anything else."""
+    if isinstance(node, Aggregate):
+        return node.parameter if node.operator == "quantile" else None
+    if not isinstance(node, Call) or node.function not in {_QUANTILE, "quantile_over_time"}:
+        return None
+    asks = node.arguments[0]
+    return asks.value if isinstance(asks, Number) else None
 
 
 def _buckets(asked: Asked, node: Call) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 
 from specwatch_alerts.lint_shape import COMPARISONS
-from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number
+from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, selectors
 from specwatch_deploy.doctor.asked import Asked
-from specwatch_deploy.doctor.finding import Finding
+from specwatch_deploy.doctor.finding import Finding, Severity
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.mend import renamed
+from specwatch_deploy.doctor.label_sets import label_set
+from specwatch_deploy.doctor.mend import renamed, with_sum
 from specwatch_deploy.doctor.query import Role
 from specwatch_deploy.doctor.ranges import Range, value_range
 
@@ -46,8 +47,35 @@ def _comparison(asked: Asked, node: Binary, known: Knowledge) -> Iterator[Findin
         share = 1 < limit <= 100 and found[1] <= 1
         mended = renamed(asked.query.text, f"{limit:g}", f"{limit / 100:g}") if share else ""
         yield asked.found("alert-never-fires", f"{operator} {limit:g} is never true", shown, mended)
+    elif node is asked.tree and (of_one := _of_one_value(asked, node, known)) is not None:
+        yield of_one
     elif always(found, operator, limit) and node is asked.tree and not _asks_presence(node):
         yield asked.found("alert-always-fires", f"{operator} {limit:g} is true of every value", shown)
+
+
+def _of_one_value(asked: Asked, node: Binary, known: Knowledge) -> Finding | None:
+    """A finding if 0 passes, and the engine exports a series for every value of a label, used or not."""
+    read = list(selectors(node.left))
+    if not _zero_passes(node) or len(read) != 1 or not known.is_counter(read[0].name):
+        return None
+    name, named = read[0].name, {one.label for one in read[0].matchers}
+    labels = sorted(label_set(node.left, known).certain - named)
+    split = next((label for label in labels if len(known.values(name, label) or ()) > 1), "")
+    if not split:
+        return None
+    return asked.found(
+        "alert-always-fires",
+        f"each {split} is a series of its own, and those that do not occur are 0: it fires for them, always",
+        f"{split} is one of {', '.join(sorted(known.values(name, split) or ()))}",
+        with_sum(asked.query.text, name, ["model_name"]) if isinstance(node.left, Call) else "",
+        Severity.WARNING,
+    )
+
+
+def _zero_passes(node: Binary) -> bool:
+    """Whether 0 is what the comparison is for: `== 0`, `<= 0`, `< 1`."""
+    limit = node.right.value if isinstance(node.right, Number) else -1.0
+    return (node.operator == "<" and limit > 0) or (node.operator in {"<=", "=="} and limit == 0)
 
 
 def _asks_presence(node: Binary) -> bool:

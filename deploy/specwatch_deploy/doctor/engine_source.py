@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from specwatch_deploy.doctor.engine import SPELLINGS, Engine, exposed, versions_of
@@ -20,6 +21,7 @@ from specwatch_exporters.source import load
 
 _NAMED: Final = re.compile(r"([a-z][a-z-]*)@(.+)")
 _WITH_VERSION: Final = re.compile(r"(.+)@(v?\d[\w.+-]*)")
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z-]*")
 _TIMEOUT_S: Final = 10.0
 _OPENING: Final = re.compile(r"^(# (HELP|TYPE) |[a-zA-Z_:][a-zA-Z0-9_:]*(?<!:)(\{| [-+0-9NI]))", re.MULTILINE)
 
@@ -39,6 +41,8 @@ def engine_of(source: str) -> Engine:
         return Engine(source, named[1], _version(named[2]), prefix=prefix)
     versioned = _WITH_VERSION.fullmatch(source)
     address = versioned[1] if versioned is not None else source
+    if _WORD.fullmatch(address) and not Path(address).exists():
+        raise InputError(_no_engine(source, address))
     try:
         content = load(address)
         engine = page_engine(content)
@@ -47,6 +51,15 @@ def engine_of(source: str) -> Engine:
     if versioned is not None:
         return replace(engine, version=_version(versioned[2]))
     return replace(engine, version=_asked(content.name, engine.name))
+
+
+def _no_engine(source: str, address: str) -> str:
+    """What to write instead of a word that is no address, no file, and no engine with its version."""
+    tables = load_tables()
+    if address in SPELLINGS:
+        return f"--engine {source}: which version? The newest that is known is {address}@{tables[address].newest}"
+    known = ", ".join(SPELLINGS)
+    return f"--engine {source}: no such file and no such engine; known, with a version each (vllm@0.33.0): {known}"
 
 
 def is_page(text: str) -> bool:

@@ -11,7 +11,7 @@ from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.metric_facts import EXPORTED, TARGET_LABELS, MetricFacts, facts_of
 from specwatch_deploy.doctor.engine import Engine, newest
 from specwatch_deploy.doctor.metric_name import Owner, owner_of
-from specwatch_exporters.engine_metrics.metric_table import EngineMetric
+from specwatch_exporters.engine_metrics.metric_table import PARTS, EngineMetric
 from specwatch_exporters.metric import Kind
 
 OWN_LIMITS: Final[Mapping[str, tuple[float | None, float | None]]] = dict.fromkeys(
@@ -65,6 +65,8 @@ class Knowledge(LintContext):
         if name in self.recorded:
             return False
         facts = self.facts(name)
+        if facts is not None and facts.kind is Kind.HISTOGRAM and not name.endswith(PARTS):
+            return None  # there is no such series
         if facts is not None:
             return facts.kind is not Kind.GAUGE and not name.endswith("_created")
         return None

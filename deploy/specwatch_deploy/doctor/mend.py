@@ -6,6 +6,7 @@ Every function gives the edited text, or an empty one where the edit cannot be m
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 _STRING: Final = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`"""
@@ -47,6 +48,59 @@ def without_rate(text: str, metric: str) -> str:
 def with_rate(text: str, metric: str, window: str) -> str:
     """With a rate around a metric."""
     return re.sub(rf"({_name(metric)}{_BRACES})(?!\s*[\[{{])", rf"rate(\1[{window}])", text)
+
+
+def with_sum_for_avg(text: str) -> str:
+    """With `sum` for the only `avg` of a query that begins with it; empty for any other query."""
+    return re.sub(r"^\s*avg\b", "sum", text) if re.match(r"\s*avg\b(?!.*\bavg\b)", text, re.DOTALL) else ""
+
+
+def with_sum(text: str, metric: str, labels: Sequence[str]) -> str:
+    """With a sum by labels around every rate of a metric."""
+    by = f"sum by ({', '.join(labels)}) " if labels else "sum"
+    rated = rf"\b(?:rate|irate|increase)\s*\(\s*{_name(metric)}{_BRACES}\s*\[[^\]]*\]\s*\)"
+    return re.sub(rated, lambda found: f"{by}({found[0]})", text)
+
+
+def with_filter(text: str, metric: str) -> str:
+    """With only what is above 0 of a metric."""
+    return re.sub(rf"{_name(metric)}{_BRACES}", lambda found: f"({found[0].rstrip()} > 0)", text)
+
+
+def with_function(text: str, metric: str, old: str, new: str) -> str:
+    """With one function for another right around a metric."""
+    return re.sub(rf"\b{old}(\s*\(\s*{_name(metric)})", rf"{new}\1", text)
+
+
+def with_share(text: str, old: str, new: str) -> str:
+    """With one share of a quantile for another."""
+    asks = r"\b((?:histogram_quantile|quantile_over_time|quantile)\s*(?:(?:by|without)\s*\([^()]*\)\s*)?\(\s*)"
+    return re.sub(rf"{asks}{re.escape(old)}(?=\s*,)", rf"\g<1>{new}", text)
+
+
+def with_buckets(text: str, metric: str) -> str:
+    """With a histogram's buckets where a summary's quantile, or the histogram itself, was asked for."""
+    asked = re.search(rf"{_name(metric)}({_BRACES})", text)
+    braces = asked[1] if asked is not None else ""
+    share = re.search(r'\bquantile\s*=\s*"([0-9.]+)"\s*,?\s*', braces)
+    buckets = f"sum by (le) (rate({metric}_bucket{{}}[5m]))"
+    if share is not None:
+        rest = re.sub(r",\s*}", "}", braces.replace(share[0], "")).strip()
+        inner = buckets.replace("{}", "" if rest == "{}" else rest)
+        return text.replace(f"{metric}{braces}", f"histogram_quantile({share[1]}, {inner})")
+    if "histogram_quantile" not in text:
+        return ""
+    if re.search(rf"{_name(metric)}{_BRACES}\s*\[", text):
+        return renamed(text, metric, f"{metric}_bucket")
+    return text.replace(f"{metric}{braces}", buckets.replace("{}", braces))
+
+
+def with_matching(text: str, operator: str, matching: str) -> str:
+    """With a matching of labels behind an operator that the text has once; empty if it has it more often."""
+    there = [
+        one for one in _TOKEN.finditer(text) if (one["operator"] or one["word"]) and one.group().lower() == operator
+    ]
+    return f"{text[: there[0].end()]} {matching}{text[there[0].end() :]}" if len(there) == 1 else ""
 
 
 def with_max(text: str, metric: str) -> str:

@@ -13,11 +13,12 @@ from specwatch_deploy.doctor.asked import Asked, asked
 from specwatch_deploy.doctor.check_copies import copies
 from specwatch_deploy.doctor.check_kinds import created, kinds, rates_of_sums, ratios_summed, sums_alone
 from specwatch_deploy.doctor.check_labels import labels
+from specwatch_deploy.doctor.check_matching import sides
 from specwatch_deploy.doctor.check_metrics import metrics, on_workers, with_new_names
 from specwatch_deploy.doctor.check_prometheus import live_checks, present_names
 from specwatch_deploy.doctor.check_quantiles import beyond_one, quantiles
 from specwatch_deploy.doctor.check_shape import absent_zero, nan, ratios, waits, windows
-from specwatch_deploy.doctor.check_speculation import mixed, per_step
+from specwatch_deploy.doctor.check_speculation import divisors, mixed, per_step, zeros
 from specwatch_deploy.doctor.check_thresholds import thresholds
 from specwatch_deploy.doctor.engine import Engine
 from specwatch_deploy.doctor.finding import Finding
@@ -31,6 +32,7 @@ QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]]
     beyond_one,
     copies,
     created,
+    divisors,
     kinds,
     labels,
     metrics,
@@ -42,10 +44,12 @@ QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]]
     rates_of_sums,
     ratios,
     ratios_summed,
+    sides,
     sums_alone,
     thresholds,
     waits,
     windows,
+    zeros,
 )
 
 

@@ -17,16 +17,17 @@ from specwatch_deploy.doctor.query import Query
 from specwatch_deploy.doctor.query_checks import check_queries
 from specwatch_deploy.doctor.rule_queries import rule_queries
 from specwatch_deploy.doctor.scaler_elements import several_elements
-from specwatch_deploy.doctor.scaler_object import addresses, bounds, fallbacks, names
+from specwatch_deploy.doctor.scaler_object import addresses, bounds, fallbacks, misplaced, names, pods_values
 from specwatch_deploy.doctor.scaler_owners import two_owners, two_servers
 from specwatch_deploy.doctor.scaler_reach import thresholds
 from specwatch_deploy.doctor.scaler_served import served
 from specwatch_deploy.doctor.scaler_signal import blind_at_zero, null_as_zero, seen_at_end
-from specwatch_deploy.doctor.scaler_trigger import scaler_queries
+from specwatch_deploy.doctor.scaler_trigger import pods_queries, scaler_queries
 
 EXTRACTORS: Final[tuple[Callable[[Document], Iterator[Query]], ...]] = (
     adapter_queries,
     dashboard_queries,
+    pods_queries,
     rule_queries,
     scaler_queries,
 )
@@ -39,8 +40,10 @@ CHECKS: Final[tuple[Callable[[Inputs], Iterator[Finding]], ...]] = (
     check_queries,
     dead_inhibitions,
     fallbacks,
+    misplaced,
     names,
     null_as_zero,
+    pods_values,
     receivers,
     scraped_twice,
     seen_at_end,

@@ -123,7 +123,8 @@ def _known(engine: Engine) -> str:
 
 def _head(found: Gathered, inputs: Inputs) -> str:
     files = len({document.file for document in found.documents})
-    looked = f"{files} {'file' if files == 1 else 'files'}, {len(inputs.queries)} queries"
+    queries = len(inputs.queries)
+    looked = f"{files} {'file' if files == 1 else 'files'}, {queries} {'query' if queries == 1 else 'queries'}"
     if found.engines:
         return f"{looked}, against {', '.join(_known(engine) for engine in found.engines)}"
     read = [name for name, own in SPELLINGS.items() if any(own[0] in query.text for query in inputs.queries)]

@@ -120,15 +120,20 @@ def _bare(node: Node) -> bool:
             return True
         case Aggregate():
             return node.operator not in _WITH_LABELS | _COUNTED and not node.labels and not node.without
-        case Call(function="vector"):
-            return True
         case Call():
-            vectors = [one for one in node.arguments if _is_vector(one)]
-            return bool(vectors) and all(_bare(one) for one in vectors)
+            return node.function == "vector" or _bare_call(node)
         case Binary():
             return _bare(node.left) and _bare(node.right)
         case _:
             return False
+
+
+def _bare_call(node: Call) -> bool:
+    if node.function == "histogram_quantile":
+        buckets = node.arguments[-1]
+        return isinstance(buckets, Aggregate) and buckets.labels == ("le",) and not buckets.without
+    vectors = [one for one in node.arguments if _is_vector(one)]
+    return bool(vectors) and all(_bare(one) for one in vectors)
 
 
 def _either(node: Binary) -> bool:

@@ -6,6 +6,7 @@ Sources: KEDA 2.20 `apis/keda/v1alpha1/scaledobject_types.go` (`CheckFallbackVal
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,6 +27,21 @@ _FOR_NONE: Final = (
     "the fallback holds for triggers of the metricType AverageValue only, and there is none: KEDA refuses the "
     "object, or does nothing when the metric is lost"
 )
+_FIELDS: Final = frozenset(
+    {
+        "advanced",
+        "cooldownPeriod",
+        "fallback",
+        "idleReplicaCount",
+        "initialCooldownPeriod",
+        "maxReplicaCount",
+        "minReplicaCount",
+        "pollingInterval",
+        "scaleTargetRef",
+        "triggers",
+    }
+)
+"""Of a ScaledObject's spec."""
 _OF_PODS: Final = frozenset({"cpu", "memory"})
 
 
@@ -95,6 +111,42 @@ def bounds(inputs: Inputs) -> Iterator[Finding]:
                 document.place("spec", "idleReplicaCount", part=part),
                 f"idleReplicaCount {idle} must be less than minReplicaCount {least or 0}",
             )
+
+
+def misplaced(inputs: Inputs) -> Iterator[Finding]:
+    """Settings where nobody reads them: Kubernetes drops what a ScaledObject does not have."""
+    for document in inputs.of_kind("ScaledObject"):
+        part = f"ScaledObject {document.name}"
+        spec = document.at("spec")
+        for key in spec if isinstance(spec, Mapping) else ():
+            if key not in _FIELDS:
+                meant = difflib.get_close_matches(str(key), sorted(_FIELDS), n=1)
+                hint = f"; {meant[0]} is meant" if meant else ""
+                said = f"a ScaledObject has no spec.{key}, and Kubernetes drops it{hint}"
+                yield found("scaler-trigger-invalid", document.place("spec", str(key), part=part), said)
+        for number, meta, trigger in prometheus_triggers(document):
+            if "metricType" in meta and not document.at("spec", "triggers", number, "metricType"):
+                path = ("spec", "triggers", number, "metadata", "metricType")
+                said = "metricType stands in metadata, where KEDA does not read it: AverageValue is used"
+                mended = f"metricType: {meta['metricType']}, beside type and metadata"
+                yield found("scaler-trigger-invalid", document.place(*path, part=trigger), said, mended=mended)
+
+
+def pods_values(inputs: Inputs) -> Iterator[Finding]:
+    """An HPA's metric of pods has one kind of target."""
+    for document in inputs.of_kind("HorizontalPodAutoscaler"):
+        for number, row in rows_of(document, "spec", "metrics"):
+            kind = document.at("spec", "metrics", number, "pods", "target", "type")
+            if row.get("type") == "Pods" and kind is not None and kind != "AverageValue":
+                yield found(
+                    "scaler-trigger-invalid",
+                    document.place(
+                        *("spec", "metrics", number, "pods", "target", "type"),
+                        part=f"HorizontalPodAutoscaler {document.name}",
+                    ),
+                    f"a metric of pods is compared by AverageValue only, and Kubernetes refuses {kind}",
+                    mended="type: AverageValue, with averageValue",
+                )
 
 
 def _unusable(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,10 @@ from specwatch_alerts.promql_tree import Call, Node, Number, selectors, walk
 from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.inputs import Inputs, PrometheusError
 from specwatch_deploy.doctor.knowledge import Knowledge
+from specwatch_deploy.doctor.mend import with_sum_for_avg
 from specwatch_deploy.doctor.query_checks import knowledge
 from specwatch_deploy.doctor.ranges import value_range
+from specwatch_deploy.doctor.scaler_shared import of_one
 from specwatch_deploy.doctor.scaler_trigger import Trigger, triggers
 from specwatch_deploy.scale.hpa_metric import DEFAULT_TOLERANCE, TargetType
 
@@ -45,7 +47,10 @@ def thresholds(inputs: Inputs) -> Iterator[Finding]:
         if tree is None or trigger.kind is None or not trigger.threshold or trigger.threshold <= 0.0:
             continue
         known = (
-            _by_metric(trigger, tree, metrics) or _by_edges(trigger, tree, metrics) or _by_history(trigger, inputs)
+            _by_metric(trigger, tree, metrics)
+            or _by_edges(trigger, tree, metrics)
+            or _shared(trigger, tree)
+            or _by_history(trigger, inputs)
         )
         if known is not None:
             yield known
@@ -120,11 +125,13 @@ def _unreachable(trigger: Trigger, reach: Reach, severity: Severity) -> Finding 
         return None
     base = trigger.least if trigger.kind is TargetType.AVERAGE_VALUE else 1
     times = f" times {base} replicas" if base > 1 else ""
+    share = 1 < _target(trigger) <= 100 and reach.high <= 1
     return found(
         "scaler-threshold-unreachable",
         trigger.place("metadata", "threshold") if trigger.keda else trigger.place("target"),
         f"the value would have to exceed {_target(trigger):g}{times} by a tenth to add a replica, and never does",
         evidence=reach.why,
+        mended=f'threshold: "{_target(trigger) / 100:g}"' if share and trigger.keda else "",
         severity=severity,
     )
 
@@ -157,6 +164,23 @@ def _capped(trigger: Trigger, reach: Reach) -> Finding | None:
         f"{_target(trigger):g} it never asks for more than {most} of {trigger.most} replicas",
         evidence=reach.why,
         mended="metricType: Value" if trigger.keda else "target: {type: Value, ...}",
+    )
+
+
+def _shared(trigger: Trigger, tree: Node) -> Finding | None:
+    """With AverageValue a value of one pod or one request is divided among all of them."""
+    why = of_one(tree)
+    if trigger.kind is not TargetType.AVERAGE_VALUE or not why or trigger.most <= 1:
+        return None
+    summed = with_sum_for_avg(trigger.query) if trigger.keda else ""
+    return found(
+        "scaler-ratio-cannot-scale",
+        trigger.place("metricType") if trigger.keda else trigger.place("target"),
+        f"{why}, and AverageValue divides it by the replicas once more: {trigger.most} of them are asked for only "
+        f"above {_target(trigger) * trigger.most:g}",
+        evidence="the HPA asks for value / threshold replicas, whatever there are now",
+        mended=f"query: {summed}" if summed else ("metricType: Value" if trigger.keda else ""),
+        severity=Severity.WARNING,
     )
 
 

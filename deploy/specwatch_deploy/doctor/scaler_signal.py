@@ -12,7 +12,7 @@ from typing import Any, Final
 from specwatch_alerts.lint_shape import is_constant
 from specwatch_alerts.promql_tree import Binary, selectors
 from specwatch_deploy.doctor.document import Document
-from specwatch_deploy.doctor.finding import Finding, found
+from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.metric_name import owner_of
 from specwatch_deploy.doctor.scaler_trigger import (
@@ -26,6 +26,10 @@ from specwatch_deploy.doctor.scaler_trigger import (
 
 _AT_END: Final = ("request_queue_time_seconds", "e2e_request_latency_seconds", "request_inference_time_seconds")
 _IN_FLIGHT: Final = ("waiting", "num_queue_reqs", "queued", "oldest", "in_flight", "inflight", "queue_size")
+_POOL: Final = ("inference_pool_average_", "inference_pool_per_pod_")
+"""Endpoint picker of the Gateway API inference extension: of the pods of a pool, not renewed while it has none."""
+_QUEUE: Final = ("inference_extension_flow_control_queue_size", "llm_d_epp_flow_control_queue_size")
+"""Its own queue, which llm-d's guide for KEDA found to be exported only once a pod is ready."""
 _ROUTERS: Final = frozenset({"dynamo"})
 """Their frontends count while no worker is there."""
 
@@ -61,6 +65,7 @@ def blind_at_zero(inputs: Inputs) -> Iterator[Finding]:
             if document.at("spec", "minReplicaCount") == 0
             else "minReplicaCount is 0 where it is not given",
             mended="minReplicaCount: 1",
+            severity=Severity.WARNING if _reads_queue(document) else None,
         )
 
 
@@ -105,10 +110,21 @@ def _wakes(document: Document) -> bool:
     return not all(isinstance(query, str) and _needs_pod(query) for query in queries)
 
 
+def _reads_queue(document: Document) -> bool:
+    """Whether an endpoint picker's queue is asked, which some versions export without a pod."""
+    return any(name in str(meta.get("query")) for _, meta, _ in prometheus_triggers(document) for name in _QUEUE)
+
+
+def _of_pool(name: str) -> bool:
+    return name.startswith((*_POOL, *_QUEUE))
+
+
 def _needs_pod(query: str) -> bool:
     tree = query_tree(query)
     if tree is None:
         return False
     names = [one.name for one in selectors(tree)]
+    if names and all(_of_pool(name) for name in names):
+        return True
     owners = [owner_of(name) for name in names]
     return bool(names) and all(owner is not None and owner.engine not in _ROUTERS for owner in owners)

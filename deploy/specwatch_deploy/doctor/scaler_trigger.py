@@ -12,11 +12,12 @@ from functools import cache
 from typing import Any, Final
 
 from specwatch_alerts.promql import PromQLError, parse
-from specwatch_alerts.promql_tree import Node, selectors
+from specwatch_alerts.promql_tree import Aggregate, Node, Selector, selectors
 from specwatch_deploy.doctor.adapter_rules import AdapterRule, adapter_rules
 from specwatch_deploy.doctor.document import Document, Key
 from specwatch_deploy.doctor.finding import Place
 from specwatch_deploy.doctor.inputs import Inputs
+from specwatch_deploy.doctor.metric_name import owner_of
 from specwatch_deploy.doctor.query import Query, Role
 from specwatch_deploy.scale.hpa_metric import TargetType
 
@@ -24,6 +25,8 @@ KEDA_MOST: Final = 100
 """`maxReplicaCount` where none is given."""
 
 _QUANTITY: Final = re.compile(r"([0-9.]+)([mkKMGT]i?)?")
+_GOOGLE: Final = re.compile(r"prometheus\.googleapis\.com[|/](.+)[|/]gauge")
+_NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _UNITS: Final = {"m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
 
 
@@ -107,19 +110,40 @@ def scaler_queries(document: Document) -> Iterator[Query]:
             yield Query(text, Role.SCALER, document.place(*path, part=part), part)
 
 
+def pods_queries(document: Document) -> Iterator[Query]:
+    """Series that an HPA names as they are: in Google's adapter, or with an engine's own colon."""
+    if document.kind != "HorizontalPodAutoscaler":
+        return
+    for number, row in rows_of(document, "spec", "metrics"):
+        for key in ("pods", "external", "object"):
+            name = document.at("spec", "metrics", number, key, "metric", "name")
+            series = _series(name)
+            if row.get("type") == key.capitalize() and ":" in series:
+                part = f"HorizontalPodAutoscaler {document.name}, metric {name}"
+                place = document.place("spec", "metrics", number, key, "metric", "name", part=part)
+                yield Query(series, Role.ADAPTER, place, part)
+
+
+def _series(name: object) -> str:
+    """The gauge that a metric's name stands for, if it is an engine's; empty for any other."""
+    google = _GOOGLE.fullmatch(str(name))
+    series = google[1] if google is not None else str(name)
+    return series if _NAME.fullmatch(series) and owner_of(series) is not None else ""
+
+
 def triggers(inputs: Inputs) -> Iterator[Trigger]:
     """All triggers and external metrics whose threshold means something by itself."""
     for document in inputs.of_kind("ScaledObject"):
         if not document.at("spec", "advanced", "scalingModifiers"):  # with a formula thresholds are inert
             yield from _keda(document)
-    served = {
-        rule.name: rule
+    rules = {
+        (rule.name, rule.external): rule
         for document in inputs.documents
         for rule in adapter_rules(document)
-        if rule.external and rule.name
+        if rule.name
     }
     for document in inputs.of_kind("HorizontalPodAutoscaler"):
-        yield from _hpa(document, served)
+        yield from _hpa(document, rules)
 
 
 def number_of(value: object) -> float | None:
@@ -157,14 +181,37 @@ def _keda(document: Document) -> Iterator[Trigger]:
         )
 
 
-def _hpa(document: Document, served: Mapping[str, AdapterRule]) -> Iterator[Trigger]:
+def _pods(document: Document, number: int, rules: Mapping[tuple[str, bool], AdapterRule]) -> Iterator[Trigger]:
+    """A metric of pods: the HPA compares the mean over the pods, which is what `Value` does with a mean."""
+    path: tuple[Key, ...] = ("spec", "metrics", number, "pods")
+    name = document.at(*path, "metric", "name")
+    rule = rules.get((str(name), False))
+    tree = query_tree(rule.query) if rule is not None else None
+    plain = isinstance(tree, Aggregate) and isinstance(tree.argument, Selector)
+    series = _series(name) if rule is None else (rule.series if plain else "")
+    yield Trigger(
+        document,
+        path,
+        f"HorizontalPodAutoscaler {document.name}, metric {name}",
+        f"avg({series})" if series else "",
+        TargetType.VALUE,
+        number_of(document.at(*path, "target", "averageValue")),
+        max(whole_of(document, "spec", "minReplicas") or 1, 1),
+        whole_of(document, "spec", "maxReplicas") or 1,
+        keda=False,
+    )
+
+
+def _hpa(document: Document, rules: Mapping[tuple[str, bool], AdapterRule]) -> Iterator[Trigger]:
     for number, row in rows_of(document, "spec", "metrics"):
         external = row.get("external")
+        if row.get("type") == "Pods":
+            yield from _pods(document, number, rules)
         if row.get("type") != "External" or not isinstance(external, Mapping):
             continue
         path: tuple[Key, ...] = ("spec", "metrics", number, "external")
         name = document.at(*path, "metric", "name")
-        rule = served.get(str(name))
+        rule = rules.get((str(name), True))
         kind = document.at(*path, "target", "type")
         value = document.at(*path, "target", "value" if kind == "Value" else "averageValue")
         yield Trigger(

@@ -33,6 +33,7 @@ ALERTS: Final = {
     "counter-without-rate",
     "edge-too-coarse",
     "nan-is-true",
+    "zero-means-none",
 }
 # Shown against a real Prometheus in test_live_prometheus.py, and by manifests in test_scrapes.py.
 LIVE: Final = {"alert-out-of-reach", "scraped-twice", "selector-empty"}

@@ -274,7 +274,7 @@ def test_an_adapter_may_serve_what_it_likes_beside_keda_but_external_metrics() -
 def test_queries_of_the_adapter_are_examined_like_others() -> None:
     """A pattern that is one name is that name; the placeholders are filled in."""
     (rule,) = inputs_of(gather([str(CASES / "41-colon-underscore-and-total" / "adapter.yaml")])).queries
-    assert rule.text == 'sum(vllm:num_requests_waiting{namespace!=""}) by (namespace)'
+    assert rule.text == 'sum(vllm:num_requests_waiting{namespace!=""}) by (pod)'
     assert rule.place.line == 10
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specwatch_deploy.doctor.draft.draft_pair import DraftPair
+from specwatch_deploy.doctor.draft.fit_origin import trained_from
 from specwatch_deploy.doctor.draft.fit_weights import quantisation
 from specwatch_deploy.doctor.draft.tokenizer_files import TokenizerFiles, read_tokenizer
 
@@ -30,7 +31,7 @@ def facts(pair: DraftPair) -> list[Fact]:
         Fact("kind", f"{draft.kind}, {draft.form} form", target.architecture or UNKNOWN),
         Fact(
             "made for",
-            made_for or UNKNOWN,
+            made_for or trained_from(pair) or UNKNOWN,
             " ".join(one for one in (_name(pair), target.folder.revision[:12]) if one),
         ),
         Fact("hidden size", _number(draft.target_hidden or draft.shape.hidden), _number(target.shape.hidden)),

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from specwatch_deploy.doctor.draft.draft_pair import DraftPair, config_place
 from specwatch_deploy.doctor.draft.model_name import Likeness, likeness, parse_name
 from specwatch_deploy.doctor.finding import Finding, found
+
+_SAVED_AS: Final = "_name_or_path"
+"""Where transformers writes the name under which a configuration was loaded before it was saved again."""
+_OF_DRAFTS: Final = frozenset({"assistant", "dflash", "draft", "eagle", "head", "medusa", "speculator", "spec"})
 
 
 def architecture(pair: DraftPair) -> Iterator[Finding]:
@@ -22,20 +27,24 @@ def architecture(pair: DraftPair) -> Iterator[Finding]:
 
 def name(pair: DraftPair) -> Iterator[Finding]:
     """The model that the draft names must be the target, in its version."""
-    named = pair.draft.verifier.name
+    named = pair.draft.verifier.name or trained_from(pair)
     here, sure = _target_name(pair)
     if not named or not here:
         return
     like = likeness(named, here)
-    place = config_place(pair.draft.folder, "name_or_path")
+    sure = sure and bool(pair.draft.verifier.name)
+    place = config_place(pair.draft.folder, "name_or_path" if pair.draft.verifier.name else _SAVED_AS)
+    evidence = "" if pair.draft.verifier.name else f"{_SAVED_AS}: of that model's configuration the head's was made"
     if like is Likeness.OTHER and (sure or _same_family(named, here)):
-        yield found("draft-other-target", place, f"the draft was made for {named}, and the target is {here}")
+        message = f"the draft was made for {named}, and the target is {here}"
+        yield found("draft-other-target", place, message, evidence=evidence)
     elif like in {Likeness.OLDER, Likeness.NEWER}:
         order = "behind" if like is Likeness.OLDER else "ahead of"
         yield found(
             "draft-behind-target",
             place,
             f"the draft is a version {order} its target: it was made for {named}, and the target is {here}",
+            evidence=evidence,
         )
     elif like is Likeness.SAME:
         yield from _revision(pair, named)
@@ -52,6 +61,20 @@ def _revision(pair: DraftPair, named: str) -> Iterator[Finding]:
         )
 
 
+def trained_from(pair: DraftPair) -> str:
+    """The model of whose configuration a plain head was made, if `_name_or_path` tells; empty if not."""
+    if not pair.draft.kind.reads_hidden or pair.in_one_folder:
+        return ""
+    saved = str(pair.draft.config.get(_SAVED_AS) or "")
+    words = parse_name(saved).words
+    return saved if _comparable(saved) and not _OF_DRAFTS.intersection(words) else ""
+
+
+def _comparable(name: str) -> bool:
+    parts = parse_name(name)
+    return bool(parts.words and parts.sizes)
+
+
 def _target_name(pair: DraftPair) -> tuple[str, bool]:
     """The target's name, and whether it is sure; the name of a folder is a hint only."""
     folder = pair.target.folder
@@ -63,7 +86,8 @@ def _target_name(pair: DraftPair) -> tuple[str, bool]:
     ):
         if known:
             return known, True
-    return folder.name, False
+    saved = str(folder.config.get(_SAVED_AS) or "")
+    return (saved if not _comparable(folder.name) and _comparable(saved) else folder.name), False
 
 
 def _same_family(named: str, here: str) -> bool:
