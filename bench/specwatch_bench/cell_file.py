@@ -43,6 +43,8 @@ def read_cell(path: Path) -> Iterator[dict[str, Any]]:
         with gzip.open(path, "rt", encoding="utf-8") as source:
             for number, text in enumerate(source):
                 last = json.loads(text)
+                if not isinstance(last, dict):
+                    raise ValueError(f"{path}: line {number + 1} is no object")  # noqa: TRY004 - the file is torn, no type is wrong
                 if number == 0 and (last.get("kind"), last.get("format")) != ("cell", FORMAT):
                     raise ValueError(f"{path}: not a cell of format {FORMAT}")
                 yield last

@@ -10,6 +10,7 @@ from typing import Any
 
 from specwatch_bench.cell import Cell
 from specwatch_bench.cell_file import FORMAT
+from specwatch_bench.count_words import counted
 from specwatch_bench.enough import shortage
 from specwatch_bench.figures import Figures, figures
 from specwatch_bench.gpu_watch import FIELDS, GpuWatch, Read
@@ -130,10 +131,10 @@ class CellRunner:
                 done.notices.append(problem)
         errors = [record.error for record in done.load.records if record.outcome == ERROR]
         if errors:
-            done.notices.append(f"{len(errors)} requests failed, the first with: {errors[0]}")
+            done.notices.append(f"{counted(len(errors), 'request')} failed, the first with: {errors[0]}")
         cut = sum(record.outcome == STOPPED and record.sent >= 0 for record in done.load.records)
         if cut:
-            done.notices.append(f"{cut} requests were cut after {cell.level.drain:g} s of draining")
+            done.notices.append(f"{counted(cut, 'request')} cut after {cell.level.drain:g} s of draining")
         if done.load.unsent:
             done.notices.append(f"{done.load.unsent} arrivals were not sent: too many were in flight")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from specwatch_bench.count_words import counted
+
 CONFIDENCE = 0.95
 
 
@@ -23,6 +25,6 @@ def shortage(quantile: float, requests: int) -> str | None:
     if requests >= needed:
         return None
     return (
-        f"{requests} requests ended; an upper limit for p{quantile * 100:g} of whole requests needs {needed}: "
-        "the figure is a lower limit"
+        f"{counted(requests, 'request')} ended; an upper limit for p{quantile * 100:g} of whole requests needs "
+        f"{needed}: the figure is a lower limit"
     )

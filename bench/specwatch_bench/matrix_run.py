@@ -10,8 +10,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
-import aiohttp
-
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.budget import STOP_EXPECTED, Budget, level_seconds
 from specwatch_bench.cell import Cell, Start, starts_of
@@ -25,8 +23,10 @@ from specwatch_bench.cell_run import (
     cell_lines,
     failed_lines,
 )
+from specwatch_bench.count_words import counted
 from specwatch_bench.dataset_file import open_dataset
 from specwatch_bench.engine_process import EngineProcess, EngineStartError, is_healthy
+from specwatch_bench.engine_version import version_of
 from specwatch_bench.gpu_watch import gpu_reader
 from specwatch_bench.live_acceptance import LiveAcceptance
 from specwatch_bench.manifest import Manifest, machine
@@ -37,10 +37,10 @@ from specwatch_bench.prompt import Dataset
 from specwatch_bench.run_settings import RunSettings
 from specwatch_bench.run_view import RunView
 from specwatch_bench.starter import HOST, STARTERS, Launch
-from specwatch_exporters.json_text import decode
 from specwatch_exporters.replay.clock import Clock
 
 SKIPPED, LEFT = "done before", "left for the next run"
+_VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 _FAILED: Final = frozenset({ENGINE_FAILED, ENGINE_DIED, NO_ANSWERS})
 
 
@@ -130,7 +130,7 @@ class MatrixRun:
 
     def _leave(self, name: str, cells: Sequence[Cell]) -> None:
         self.tally[LEFT] += len(cells)
-        self._view.note(f"{name}: {len(cells)} cells left for the next run, the time is used up")
+        self._view.note(f"{name}: {counted(len(cells), 'cell')} left for the next run, the time is used up")
 
     def _record_failure(
         self, cells: Sequence[Cell], facts: Mapping[str, Any], outcome: str, error: EngineStartError
@@ -166,7 +166,7 @@ class MatrixRun:
             url = (spec.url or "").rstrip("/")
             if not await is_healthy(url, "/health"):
                 raise BenchError(f"{url}/health does not answer with 200; nothing was measured there")
-            facts |= {"url": url, "version": await _version(url), "ready": True}
+            facts |= {"url": url, "version": await version_of(url), "ready": True}
             yield CellRunner(url, spec.served_name, None, self._read_gpus, self._clock), None
             return
         live = self._live(spec)
@@ -176,6 +176,7 @@ class MatrixRun:
             live.set(start.rates)
         log = self._settings.out / "logs" / f"{self._matrix.name}--{spec.name}.log"
         facts |= {"command": list(launch.command), "environment": dict(launch.environment)}
+        facts["visible_gpus"] = launch.environment.get(_VISIBLE, self._settings.environment.get(_VISIBLE))
         process = self._begin(launch, log)
         try:
             try:
@@ -183,7 +184,7 @@ class MatrixRun:
             except EngineStartError as error:
                 self._manifest.add_start(self._start_entry(spec, facts, str(error), None))
                 raise
-            facts |= {"version": await _version(url), "start_seconds": round(seconds, 1), "ready": True}
+            facts |= {"version": await version_of(url), "start_seconds": round(seconds, 1), "ready": True}
             self._manifest.add_start(self._start_entry(spec, facts, OK, seconds))
             self._view.ready(seconds)
             yield CellRunner(url, spec.served_name, live, self._read_gpus, self._clock), process
@@ -266,15 +267,3 @@ def _free_port() -> int:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-async def _version(url: str) -> str | None:
-    """What `/version` says (vLLM), else None."""
-    timeout = aiohttp.ClientTimeout(total=5.0)
-    try:
-        async with aiohttp.ClientSession(timeout=timeout) as session, session.get(f"{url}/version") as response:
-            body = decode(await response.text())
-    except (aiohttp.ClientError, TimeoutError, OSError):
-        return None
-    version = body.get("version") if isinstance(body, dict) else None
-    return version if isinstance(version, str) else None

@@ -11,6 +11,7 @@ from specwatch_exporters.inspection import Content, InspectionError, inspect
 
 _TIMEOUT = 20.0
 _SURE = 4.0
+_MEAN_APART = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,14 @@ def off_the_set_rates(counts: PageCounts | None, rates: Sequence[float]) -> str 
     """One line when the engine's counts do not fit the synthetic acceptance that was set, else None.
 
     Steps are independent draws there, so a share has the standard error sqrt(p (1 - p) / drafts); four of them, and
-    0.01 for what was in flight between the two pages.
+    0.01 for what was in flight between the two pages. An engine that counts no positions (SGLang) is judged by its
+    mean length: it draws one whole number beside the mean for all requests of a step, and counts at their end.
     """
     if counts is None:
         return "the engine's page does not tell whether the synthetic acceptance was applied"
+    asked = 1.0 + sum(rates)
+    if not counts.per_position and abs(counts.length / asked - 1.0) > _MEAN_APART:
+        return f"a mean length of {counts.length:.2f} was counted, and {asked:.2f} was set"
     for position, (seen, rate) in enumerate(zip(counts.per_position, rates, strict=False), start=1):
         if seen is None:
             continue

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.cell_file import read_cell
+from specwatch_bench.count_words import counted
 from specwatch_bench.profile_steps import Step, mean_gap, steps_of
 from specwatch_bench.request_record import RequestRecord
 from specwatch_exporters.inspection import Content, InspectionError, inspect
@@ -100,7 +101,8 @@ def read_steps(path: Path) -> CellSteps | None:
         records = [RequestRecord.from_json(line) for line in lines if line["kind"] == "request"]
         return judged_steps(path, lines, records)
     except (ValueError, KeyError, TypeError) as error:
-        raise BenchError(f"{path.name}: not a whole cell of this format ({error})") from error
+        why = str(error).removeprefix(f"{path}: ")
+        raise BenchError(f"{path.name}: not a whole cell of this format ({why})") from error
 
 
 def judged_steps(
@@ -133,7 +135,7 @@ def judged_steps(
         seconds=seconds,
         context=_context(records),
         drafted=_drafted(model, depth),
-        gpu=_gpu(lines),
+        gpu=gpu_name(lines),
         refused=_refused(str(end.get("outcome")), kept, stalled, mean_gap(records, seconds), model),
     )
 
@@ -142,7 +144,7 @@ def method_of(head: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, int
     """A drafter's name and K; one-pass drafting with an EAGLE-3 head is P-EAGLE.
 
     An engine that is not told by vLLM's `--speculative-config` (SGLang, the replay engine, one at a URL) speculates
-    when it counted drafts; its drafter is then what its arguments say, else its name in the matrix.
+    when its arguments say so or it counted drafts; its drafter is what they say, else its name in the matrix.
 
     Args:
         head: a cell's first line.
@@ -153,13 +155,23 @@ def method_of(head: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, int
     if speculative:
         method = "peagle" if speculative.get("parallel_drafting") else str(speculative.get("method"))
         return method, int(speculative["num_speculative_tokens"])
-    if not end.get("drafts"):
+    said = options_of(engine.get("arguments", ()))
+    algorithm = said.get("--speculative-algorithm")
+    if algorithm is None and not end.get("drafts"):
         return OFF, 0
-    arguments = [str(one) for one in engine.get("arguments", ())]
-    said = dict(pairwise(arguments))
-    name = said.get("--speculative-algorithm") or said.get("--method") or str(engine["name"])
-    depth = said.get("--speculative-num-steps") or len(end.get("per_position") or ()) or 1
-    return name.lower(), int(depth)
+    name = algorithm or said.get("--method") or str(engine["name"])
+    steps, verified = (
+        int(said.get(option, "").strip() or 0)
+        for option in ("--speculative-num-steps", "--speculative-num-draft-tokens")
+    )
+    return name.lower(), max(steps or len(end.get("per_position") or ()) or verified - 1, 1)
+
+
+def options_of(arguments: Sequence[object]) -> dict[str, str]:
+    """Values of options, given as `--name value` or `--name=value`."""
+    words = [str(one) for one in arguments]
+    found = dict(pairwise(words))
+    return found | {name: value for name, mark, value in (word.partition("=") for word in words) if mark}
 
 
 def _context(records: Sequence[RequestRecord]) -> float:
@@ -186,13 +198,15 @@ def _drafted(model: ModelReport | None, depth: int) -> Drafted | None:
     if model is None or not depth or not model.tally.drafts:
         return None
     tally = model.tally
-    drafts, kept, proposed = tally.drafts or 0.0, tally.accepted_tokens or 0.0, tally.draft_tokens or 0.0
+    drafts, kept = tally.drafts or 0.0, tally.accepted_tokens or 0.0
+    proposed = depth * drafts if tally.draft_tokens is None else tally.draft_tokens
     gaps = model.latencies.get("inter_token_step_seconds")
     steps = max(drafts, gaps.count if gaps is not None else 0.0)
     return Drafted(1.0 + kept / steps, min(1.0, proposed / (depth * steps)), drafts)
 
 
-def _gpu(lines: Sequence[Mapping[str, Any]]) -> str:
+def gpu_name(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Name of the first GPU in a cell's lines, or empty."""
     for line in lines:
         if line["kind"] == "gpu" and line["rows"]:
             return str(line["rows"][0][line["fields"].index("name")])
@@ -213,5 +227,5 @@ def _refused(
         return f"the client saw {gap * 1e3:.1f} ms between chunks and the engine {own.mean * 1e3:.1f} ms"
     quiet = sum(step.quiet for step in steps)
     if quiet < LEAST_QUIET:
-        return f"{quiet} steps without a prompt beside them ({LEAST_QUIET} are needed)"
+        return f"{counted(quiet, 'step')} without a prompt beside them ({LEAST_QUIET} are needed)"
     return ""

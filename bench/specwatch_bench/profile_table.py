@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.profile_cell import OFF, CellSteps, read_steps
+from specwatch_bench.count_words import counted
+from specwatch_bench.profile_cell import OFF, CellSteps, options_of, read_steps
 from specwatch_bench.profile_estimate import Floats, StepEstimate, estimate
 
+UNKNOWN: Final = "unknown"
+"""The card of cells that saw none."""
 _LEAST_BATCHES: Final = 2
 _KINDS: Final = {"sglang": "SGLang", "trtllm": "TensorRT-LLM", "vllm": "vLLM"}
+_PARALLEL: Final = (
+    ("--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--tp_size"),
+    ("--pipeline-parallel-size", "-pp", "--pp", "--pp-size", "--pp_size"),
+    ("--data-parallel-size", "-dp", "--dp", "--dp-size"),
+)
 _OUTER: Final = (0.025, 0.975)
 
 Run = tuple[str, int]
@@ -80,10 +88,22 @@ def read_table(folder: Path) -> StepTable:
     """Read a folder that `specwatch bench run` wrote, or its `cells`.
 
     Raises:
-        BenchError: no cells, cells of two targets, or a file that is no whole cell.
+        BenchError: no cells, cells of two targets, or none that is whole; others that are not are left out.
     """
     paths = sorted((folder / "cells" if (folder / "cells").is_dir() else folder).glob("*.jsonl.gz"))
-    return table_of([cell for cell in map(read_steps, paths) if cell is not None], folder)
+    cells, torn = [], []
+    for path in paths:
+        try:
+            cell = read_steps(path)
+        except BenchError as error:
+            torn.append((path.name, str(error).removeprefix(f"{path.name}: ")))
+            continue
+        if cell is not None:
+            cells.append(cell)
+    if not cells and torn:
+        raise BenchError(": ".join(torn[0]))
+    table = table_of(cells, folder)
+    return replace(table, left_out=(*table.left_out, *torn))
 
 
 def table_of(cells: Sequence[CellSteps], folder: Path) -> StepTable:
@@ -94,10 +114,8 @@ def table_of(cells: Sequence[CellSteps], folder: Path) -> StepTable:
     """
     if not cells:
         raise BenchError(f"{folder}: no cells of a closed loop; give a folder that `specwatch bench run` wrote")
-    targets = sorted({str(cell.head["target"]) for cell in cells})
-    if len(targets) > 1:
-        raise BenchError(f"{folder}: cells of {len(targets)} targets ({', '.join(targets)}); give one's folder")
-    usable = [cell for cell in cells if not cell.refused]
+    one_target([str(cell.head["target"]) for cell in cells], folder)
+    usable, doubles = _one_engine_a_run([cell for cell in cells if not cell.refused])
     used = usable or cells
     estimates = _estimates(usable)
     plain = {batch: found for ((method, _), batch), found in estimates.items() if method == OFF}
@@ -116,12 +134,37 @@ def table_of(cells: Sequence[CellSteps], folder: Path) -> StepTable:
     seconds = [cell.seconds for cell in used]
     return StepTable(
         head=used[0].head,
-        gpu=next((cell.gpu for cell in used if cell.gpu), "unknown"),
+        gpu=next((cell.gpu for cell in used if cell.gpu), UNKNOWN),
         plain=dict(sorted(plain.items())),
         prices=tuple(prices),
-        left_out=(*refused, *alone),
+        left_out=(*refused, *doubles, *alone),
         seconds=(min(seconds), max(seconds)),
     )
+
+
+def _one_engine_a_run(cells: Sequence[CellSteps]) -> tuple[list[CellSteps], list[tuple[str, str]]]:
+    """Cells of the first engine of each method and K; those of another (other draft, arguments) with the reason."""
+    first: dict[Run, str] = {}
+    kept, others = [], []
+    for cell in cells:
+        name = str(cell.head["engine"]["name"])
+        known = first.setdefault((cell.method, cell.depth), name)
+        if name == known:
+            kept.append(cell)
+        else:
+            others.append((cell.name, f"{known} has the same method and K, and is another engine"))
+    return kept, others
+
+
+def one_target(targets: Sequence[str], folder: Path) -> None:
+    """Refuse cells of several targets.
+
+    Raises:
+        BenchError: they are.
+    """
+    known = sorted({*targets})
+    if len(known) > 1:
+        raise BenchError(f"{folder}: cells of {len(known)} targets ({', '.join(known)}); give one's folder")
 
 
 def _estimates(cells: Sequence[CellSteps]) -> dict[tuple[Run, int], StepEstimate]:
@@ -198,7 +241,7 @@ def profile_of(table: StepTable) -> dict[str, Any]:
     if not complete:
         raise BenchError(
             "no profile: no method has two batch sizes with and without speculation; "
-            f"{len(table.left_out)} cells were left out"
+            f"{counted(len(table.left_out), 'cell')} left out"
         )
     methods: dict[str, list[dict[str, Any]]] = {}
     for (method, depth), prices in sorted(complete.items()):
@@ -266,12 +309,14 @@ def engine_of(head: Mapping[str, Any]) -> str:
 
 
 def gpus_of(head: Mapping[str, Any]) -> int:
-    """GPUs of one engine, by its tensor parallelism."""
+    """GPUs of one engine: tensor, pipeline and data parallelism; SGLang's DP attention shares its GPUs."""
     arguments = list(head["engine"].get("arguments", ()))
-    for name in ("--tensor-parallel-size", "-tp"):
-        if name in arguments[:-1]:
-            return int(arguments[arguments.index(name) + 1])
-    return 1
+    said = options_of(arguments)
+    shared = "--enable-dp-attention" in arguments
+    found = 1
+    for names in _PARALLEL[: len(_PARALLEL) - shared]:
+        found *= next((int(said[name]) for name in names if said.get(name, "").isdecimal()), 1)
+    return found
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -10,12 +10,13 @@ from typing import Final
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.cost_of_cells import CostSettings
 from specwatch_bench.cost_prices import PriceList
+from specwatch_bench.count_words import counted
 from specwatch_bench.enough import requests_for
 from specwatch_bench.profile_estimate import DRAWS
-from specwatch_bench.profile_table import engine_of, gpus_of
 from specwatch_bench.published_engines import load_published
 from specwatch_bench.report_blocks import Block, Bullets, Figure, Figures, Report, Section, Table, Text, Words
 from specwatch_bench.report_html import html_of, svg_files
+from specwatch_bench.report_labels import common_labels
 from specwatch_bench.report_markdown import markdown_of
 from specwatch_bench.report_missing import missing_of
 from specwatch_bench.report_pictures import Pictures
@@ -32,8 +33,6 @@ from specwatch_bench.report_words import drawn
 
 HTML: Final = "index.html"
 MARKDOWN: Final = "report.md"
-ELSEWHERE: Final = frozenset({"imported", "url"})
-"""Kinds of engines that ran nobody knows where."""
 
 
 def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Report:
@@ -48,37 +47,24 @@ def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Re
         *cost_sections(results.targets, prices, settings),
         *([capacity_section()] if results.settings.capacity else []),
         *([published_section(load_published())] if results.settings.published else []),
-        missing_section(missing, results.settings.missing),
+        missing_section(missing, results.torn, results.settings.missing),
         _method_section(results),
     ]
-    return Report(results.settings.title, _labels(results), tuple(_lead(results)), sections)
-
-
-def _labels(results: Results) -> list[str]:
-    """What every figure carries."""
-    heads = [target.table.head for target in results.targets]
-    engines = [cell.head["engine"] for target in results.targets for cell in target.cells]
-    marks = [str(mark) for engine in engines for mark in engine.get("labels", ())]
-    seconds = [each for target in results.targets for each in target.table.seconds]
-    versions = [engine_of(head) for head in heads]
-    cards = [f"{gpus_of(target.table.head)} x {target.table.gpu}" for target in results.targets]
-    cards = [card for card in cards if not card.endswith("unknown")]
-    runs = [f"one run of {min(seconds):.0f} to {max(seconds):.0f} s a level"]
-    if not any(engine.get("kind") in ELSEWHERE for engine in engines):
-        runs.append("client and engine on one host")
-    return list(dict.fromkeys([*marks, *runs, *versions, *cards]))
+    return Report(results.settings.title, common_labels(results.targets), tuple(_lead(results)), sections)
 
 
 def _lead(results: Results) -> Iterator[Block]:
     cells = sum(len(target.cells) for target in results.targets)
     shown = sum(len(target.published) for target in results.targets)
-    yield Text(sentence("lead", cells=cells, shown=shown, refused=cells - shown))
+    yield Text(sentence("lead", cells=counted(cells, "cell"), shown=shown, refused=cells - shown))
     if results.settings.notes:
         yield Bullets(results.settings.notes)
     rows = [row for target in results.targets for row in _summary_rows(target)]
     if rows:
         columns = ("target", "batch", "best S", "tok/s without", "verdict")
         yield Table(columns, rows, "Verdict per batch size", words=1, prose=True)
+        if len({target.table.head["engine"]["kind"] for target in results.targets}) > 1:
+            yield Text(sentence("engines"))
         yield Figures(tuple(_speedup_figures(results)))
 
 

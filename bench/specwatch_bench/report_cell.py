@@ -12,7 +12,8 @@ import numpy as np
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.cell_file import read_cell
 from specwatch_bench.enough import requests_for
-from specwatch_bench.profile_cell import MOST_STALLED, CellSteps, judged_steps
+from specwatch_bench.plugin_counts import Increases, plugin_increases
+from specwatch_bench.profile_cell import MOST_STALLED, CellSteps, gpu_name, judged_steps
 from specwatch_bench.report_draws import Floats, generator, quantile_draws, rate_draws
 from specwatch_bench.request_record import OK, RequestRecord
 
@@ -66,6 +67,8 @@ class CellReport:
         token: per output token after the first chunk; each has its share of its chunk's gap.
         chunk: between chunks, which is what a reader of the stream waits.
         gpus: by index; empty where nobody read them.
+        card: name of the first GPU, or empty.
+        plugin: what specwatch's plugin inside vLLM counted; None where it was not loaded.
     """
 
     name: str
@@ -80,6 +83,8 @@ class CellReport:
     token: Times
     chunk: Times
     gpus: Mapping[int, GpuUse]
+    card: str
+    plugin: Increases | None
 
     @property
     def engine(self) -> str:
@@ -134,7 +139,8 @@ def read_report_cell(path: Path) -> CellReport:
         records = [RequestRecord.from_json(line) for line in lines if line["kind"] == "request"]
         return _report(path, lines, records)
     except (ValueError, KeyError, TypeError) as error:
-        raise BenchError(f"{path.name}: not a whole cell of this format ({error})") from error
+        why = str(error).removeprefix(f"{path}: ")
+        raise BenchError(f"{path.name}: not a whole cell of this format ({why})") from error
 
 
 def _report(path: Path, lines: Sequence[Mapping[str, Any]], records: Sequence[RequestRecord]) -> CellReport:
@@ -144,6 +150,7 @@ def _report(path: Path, lines: Sequence[Mapping[str, Any]], records: Sequence[Re
     rng = generator(path.name)
     chunks = _Chunks(records, seconds)
     nothing = np.zeros(1)
+    pages = {line["when"]: line["text"] for line in lines if line["kind"] == "page"}
     return CellReport(
         name="--".join(path.name.split("--")[:3]),
         head=head,
@@ -159,6 +166,8 @@ def _report(path: Path, lines: Sequence[Mapping[str, Any]], records: Sequence[Re
         ),
         chunk=Times(*quantile_draws(chunks.gaps, np.ones_like(chunks.gaps), chunks.owners, QUANTILES, rng)),
         gpus=_gpus(lines, seconds),
+        card=gpu_name(lines),
+        plugin=plugin_increases(*(pages.get(when) for when in ("before", "after"))),
     )
 
 

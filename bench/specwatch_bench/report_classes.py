@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specwatch_bench.profile_cell import OFF
 from specwatch_bench.profile_table import Range
@@ -48,7 +49,10 @@ class Acceptance:
         label: the drafter.
         traffic_class: the class.
         given: probability per position that was set, or empty when the draft's own acceptance was measured.
-        seen: share per position by the engine's counters, over all its cells; None where it did not count.
+        seen: share per position by the engine's counters, over all its cells; None where it did not count, empty
+            where it counts no positions.
+        counted: tokens per draft step by the engine's counters.
+        mean_only: the engine was told the mean length of `given` and not its positions.
         drafts: behind `seen`.
         source: whose values were set.
     """
@@ -57,13 +61,15 @@ class Acceptance:
     traffic_class: str
     given: tuple[float, ...]
     seen: tuple[float | None, ...]
+    counted: float
+    mean_only: bool
     drafts: float
     source: str
 
     @property
     def length(self) -> float:
-        """Tokens per draft step that was set, or seen."""
-        return 1.0 + sum(self.given or [one or 0.0 for one in self.seen])
+        """Tokens per draft step that was set, or counted."""
+        return 1.0 + sum(self.given) if self.given else self.counted
 
 
 def class_speedups(target: Target) -> Iterator[ClassSpeedup]:
@@ -105,22 +111,30 @@ def acceptance_of(target: Target) -> Iterator[Acceptance]:
     """Per drafter and class, in the order of the cells."""
     grouped: dict[tuple[str, str], list[CellReport]] = {}
     for cell in target.cells:
-        if cell.end.get("per_position"):
+        if cell.end.get("drafts"):
             grouped.setdefault((cell.engine, str(cell.head["dataset"]["traffic_class"])), []).append(cell)
     for (engine, name), cells in grouped.items():
         drafts = sum(float(cell.end["drafts"]) for cell in cells)
-        depth = max(len(cell.end["per_position"]) for cell in cells)
+        depth = max(len(cell.end.get("per_position") or ()) for cell in cells)
+        mean_only = cells[0].head["engine"]["kind"] == "sglang"
         source = (cells[0].head["engine"].get("acceptance") or {}).get("source", "")
         given = tuple(cells[0].head.get("synthetic_acceptance") or ())
         seen = tuple(_pooled(cells, position) for position in range(depth))
-        yield Acceptance(target.label(engine), name, given, seen, drafts, str(source))
+        counted = sum(float(cell.end["drafts"]) * _length(cell.end) for cell in cells) / drafts
+        yield Acceptance(target.label(engine), name, given, seen, counted, mean_only, drafts, str(source))
+
+
+def _length(end: Mapping[str, Any]) -> float:
+    """Tokens per draft step of a cell: as counted, else by its positions."""
+    said = end.get("acceptance_length")
+    return 1.0 + sum(one or 0.0 for one in end.get("per_position") or ()) if said is None else float(said)
 
 
 def _pooled(cells: Sequence[CellReport], position: int) -> float | None:
     known = [
-        (float(cell.end["drafts"]), cell.end["per_position"][position])
+        (float(cell.end["drafts"]), shares[position])
         for cell in cells
-        if position < len(cell.end["per_position"]) and cell.end["per_position"][position] is not None
+        if position < len(shares := cell.end.get("per_position") or ()) and shares[position] is not None
     ]
     drafts = sum(weight for weight, _ in known)
     return sum(weight * float(share) for weight, share in known) / drafts if drafts else None

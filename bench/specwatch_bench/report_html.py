@@ -28,6 +28,7 @@ _HERE: Final = Path(__file__).parent
 _PAGE_STYLE: Final = _HERE.joinpath("report_style.css").read_text(encoding="utf-8")
 _SVG_STYLE: Final = _HERE.joinpath("report_svg.css").read_text(encoding="utf-8")
 _LONG: Final = 60
+_MID: Final = 20
 _ADDRESS: Final = re.compile(r"https://[^\s<>()|]+[^\s<>()|.,;]")
 
 
@@ -103,7 +104,8 @@ def _row(row: Sequence[Words], table: Table) -> str:
 
 def _cell(cell: Words, *, words: bool) -> str:
     said, tone = (cell.words, cell.tone) if isinstance(cell, Mark) else (cell, "")
-    kinds = ["words"] * words + ["long"] * (words and len(said) > _LONG) + [tone] * bool(tone)
+    width = "long" if len(said) > _LONG else "mid" if len(said) > _MID else ""
+    kinds = ["words"] * words + [width] * (words and bool(width)) + [tone] * bool(tone)
     kind = f' class="{" ".join(kinds)}"' if kinds else ""
     return f"<td{kind}>{_inline(said)}</td>"
 

@@ -72,9 +72,10 @@ class Pictures:
             )  # fmt: skip
 
     def acceptance(self, found: Sequence[Acceptance]) -> Iterator[Figure]:
-        """Acceptance by position and class, one picture for each set of values."""
-        for label in _distinct(found):
-            own = [one for one in found if one.label == label]
+        """Acceptance by position and class, one picture for each set of values; none without counted positions."""
+        counted = [one for one in found if one.seen]
+        for label in _distinct(counted):
+            own = [one for one in counted if one.label == label]
             depth = max(len(one.seen) for one in own)
             curves = [
                 Curve(one.traffic_class, f"var(--s{at + 1})", at, _positions(one)) for at, one in enumerate(own)
@@ -237,4 +238,4 @@ def _one_of_each(found: Sequence[ClassSpeedup]) -> list[str]:
 
 
 def _slug(label: str) -> str:
-    return label.lower().replace(" ", "-").replace("=", "")
+    return label.lower().replace(",", "").replace(" ", "-").replace("=", "")

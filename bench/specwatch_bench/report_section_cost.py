@@ -17,7 +17,7 @@ from specwatch_bench.report_target import Target
 
 def cost_sections(targets: Sequence[Target], prices: PriceList, settings: CostSettings) -> Iterator[Section]:
     """What a million tokens costs, target by target; empty where nothing is published."""
-    known = [(target, costs_of(target, settings)) for target in targets if target.published]
+    known = [(target, costs) for target in targets if target.published and (costs := costs_of(target, settings))]
     if not known:
         return
     figures = [_figure(target, costs) for target, costs in known]

@@ -8,7 +8,7 @@ from specwatch_bench.published_engines import PublishedEngine, PublishedFigure
 from specwatch_bench.report_blocks import Block, Bullets, Section, Table, Text, Words
 from specwatch_bench.report_prose import sentence
 
-_COLUMNS = ("target", "precision", "hardware", "version", "draft", "load", "measured", "published", "source")
+_COLUMNS = ("target", "measured", "published", "source", "precision", "hardware", "version", "draft", "load")
 
 
 def published_section(engine: PublishedEngine) -> Section:
@@ -25,8 +25,8 @@ def published_section(engine: PublishedEngine) -> Section:
 
 
 def _row(one: PublishedFigure, at: int) -> list[Words]:
-    texts = (one.target, one.precision, one.hardware, one.version, one.draft, one.load, one.measured, one.value)
-    return [*texts, str(at)]
+    figure = (one.target, one.measured, one.value, str(at))
+    return [*figure, one.precision, one.hardware, one.version, one.draft, one.load]
 
 
 def _source(at: int, source: str, figures: Sequence[PublishedFigure]) -> str:

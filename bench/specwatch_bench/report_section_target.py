@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specwatch_bench.profile_table import engine_of, gpus_of, label_of
+from specwatch_bench.profile_table import UNKNOWN, engine_of, gpus_of
 from specwatch_bench.report_blocks import Block, Bullets, Figures, Section, Text
 from specwatch_bench.report_classes import acceptance_of, class_speedups
+from specwatch_bench.report_labels import own_labels
 from specwatch_bench.report_pictures import Pictures
+from specwatch_bench.report_section_plugin import plugin_blocks
 from specwatch_bench.report_tables import (
     MODELLED,
     acceptance_table,
@@ -34,8 +36,8 @@ def _blocks(target: Target) -> Iterator[Block]:
     classes = tuple(class_speedups(target))
     pictures = Pictures(target, speedups, verdicts)
     head = target.table.head
-    card = "no GPU seen" if target.table.gpu == "unknown" else f"{gpus_of(head)} x {target.table.gpu}"
-    yield Text(f"{engine_of(head)}, {card}; {label_of(target.table)}.")
+    card = "no GPU seen" if target.table.gpu == UNKNOWN else f"{gpus_of(head)} x {target.table.gpu}"
+    yield Text(f"{engine_of(head)}, {card}; {own_labels(target)}.")
     if target.settings.notes:
         yield Bullets(target.settings.notes)
     if verdicts:
@@ -47,9 +49,12 @@ def _blocks(target: Target) -> Iterator[Block]:
         crossovers = crossovers_of(speedups)
         if crossovers:
             yield crossover_table(crossovers)
-    elif len(target.engines) == 1:
+    elif not target.drafters:
         yield Text("Nothing ran beside the engine without speculation, so there is no speed-up.")
-    if target.published:
+    elif len(target.drafters) == len(target.engines):
+        yield Text("Nothing ran without speculation, so there is no speed-up.")
+    yield from plugin_blocks(target)
+    if any(cell.batch is not None for cell in target.published):
         yield Figures(tuple(pictures.speed()))
     if acceptance:
         yield Figures((*pictures.acceptance(acceptance), *pictures.classes(classes)))

@@ -54,8 +54,8 @@ def acceptance_table(found: Sequence[Acceptance]) -> Table:
         [
             one.label,
             one.traffic_class,
-            ", ".join(f"{share:.2f}" for share in one.given) or "the draft's own",
-            ", ".join("-" if share is None else f"{share:.2f}" for share in one.seen),
+            _given(one),
+            ", ".join("-" if share is None else f"{share:.2f}" for share in one.seen) or _mean(one.counted),
             f"{one.length:.2f}",
             f"{one.drafts:,.0f}",
         ]
@@ -63,6 +63,16 @@ def acceptance_table(found: Sequence[Acceptance]) -> Table:
     ]
     columns = ("drafter", "class", "set, by position", "counted by the engine", "tau", "draft steps")
     return Table(columns, rows, "Acceptance by position and class", words=4, folded=True)
+
+
+def _given(one: Acceptance) -> str:
+    if one.mean_only and one.given:
+        return _mean(one.length)
+    return ", ".join(f"{share:.2f}" for share in one.given) or "the draft's own"
+
+
+def _mean(length: float) -> str:
+    return f"mean length {length:.2f}"
 
 
 def class_table(found: Sequence[ClassSpeedup]) -> Table:

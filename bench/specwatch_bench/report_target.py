@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.profile_cell import OFF, method_of
-from specwatch_bench.profile_table import StepTable, table_of
+from specwatch_bench.profile_table import UNKNOWN, StepTable, one_target, table_of
 from specwatch_bench.report_cell import CellReport, GpuUse, read_report_cell
 from specwatch_bench.report_draws import Floats
 from specwatch_bench.report_settings import ReportSettings, TargetSettings, read_report_settings
+from specwatch_bench.report_setup import setups_of
 
-_METHODS: Final = {"eagle3": "EAGLE-3", "peagle": "P-EAGLE", "ngram": "n-gram", "mtp": "MTP"}
+_METHODS: Final = {"eagle": "EAGLE", "eagle3": "EAGLE-3", "peagle": "P-EAGLE", "ngram": "n-gram", "mtp": "MTP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Target:
         table: step times of the cells that can be believed.
         manifest: `manifest.json`, empty where there is none.
         settings: see `TargetSettings`.
+        torn: why files of it are no whole cells, a line each.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Target:
     table: StepTable
     manifest: Mapping[str, Any]
     settings: TargetSettings
+    torn: tuple[str, ...] = ()
 
     @property
     def published(self) -> tuple[CellReport, ...]:
@@ -96,17 +99,19 @@ class Target:
 
     def pairs(self) -> Iterator[Pair]:
         """Cells that have their counterpart without speculation."""
-        plain = {(cell.load, cell.dataset): cell for cell in self.published if _method(cell) == OFF}
+        plain = {(cell.load, cell.dataset): cell for cell in reversed(self.published) if _method(cell) == OFF}
         for cell in self.published:
             other = plain.get((cell.load, cell.dataset))
             if _method(cell) != OFF and other is not None:
                 yield Pair(cell.tok_s / other.tok_s, cell, other)
 
     def gpu_of(self, cell: CellReport) -> GpuUse | None:
-        """The GPU that a cell's engine ran on; None where the record does not say which it was."""
-        if self.settings.gpu is not None:
-            return cell.gpus.get(self.settings.gpu)
-        return next(iter(cell.gpus.values())) if len(cell.gpus) == 1 else None
+        """The GPU that a cell's engine ran on; None where neither the record nor a setting says which it was."""
+        if len(cell.gpus) == 1:
+            return next(iter(cell.gpus.values()))
+        told = str(cell.head.get("visible_gpus") or "")
+        at = int(told) if told.isdecimal() else self.settings.gpu
+        return None if at is None else cell.gpus.get(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +122,20 @@ class Results:
     settings: ReportSettings
     targets: tuple[Target, ...]
 
+    @property
+    def torn(self) -> tuple[str, ...]:
+        """Files that are no whole cells, each with its folder and why."""
+        return tuple(f"{target.name}: {line}" for target in self.targets for line in target.torn)
+
 
 def read_results(folder: Path) -> Results:
     """Read a folder that `specwatch bench run` wrote, or a folder of such folders.
 
+    A folder whose cells come from several engines, versions, tools or cards is a target for each of these, so that
+    nothing is set beside what ran under other conditions.
+
     Raises:
-        BenchError: no cells, or one that is torn.
+        BenchError: no cells, or none that is whole.
     """
     settings = read_report_settings(folder)
     folders = [folder] if (folder / "cells").is_dir() else [one.parent for one in folder.glob("*/cells")]
@@ -130,23 +143,45 @@ def read_results(folder: Path) -> Results:
         raise BenchError(f"{folder}: no results; give a folder that `specwatch bench run` wrote, or one of such")
     known = list(settings.targets)
     folders.sort(key=lambda one: (known.index(one.name) if one.name in known else len(known), one.name))
-    return Results(folder, settings, tuple(_target(one, settings) for one in folders))
+    return Results(folder, settings, tuple(target for one in folders for target in _targets(one, settings)))
 
 
-def _target(folder: Path, settings: ReportSettings) -> Target:
-    cells = [read_report_cell(path) for path in sorted((folder / "cells").glob("*.jsonl.gz"))]
+def _targets(folder: Path, settings: ReportSettings) -> Iterator[Target]:
+    cells, torn = [], []
+    for path in sorted((folder / "cells").glob("*.jsonl.gz")):
+        try:
+            cells.append(read_report_cell(path))
+        except BenchError as error:
+            torn.append(str(error))
     if not cells:
-        raise BenchError(f"{folder}: no cells in it")
-    manifest = _manifest(folder / "manifest.json")
+        raise BenchError(torn[0] if torn else f"{folder}: no cells in it")
+    one_target([str(cell.head["target"]) for cell in cells], folder)
+    manifest, name = _manifest(folder / "manifest.json"), folder.resolve().name
+    setups = setups_of(cells)
+    for at, (setup, own) in enumerate(setups.items()):
+        words = setup.words if len(setups) > 1 else ""
+        target = _target(folder, own, manifest, settings.targets.get(name, TargetSettings()))
+        title = f"{target.title}, {words}" if words else target.title
+        yield replace(target, name=f"{name}-{at + 1}" if at else name, title=title, torn=() if at else tuple(torn))
+
+
+def _target(folder: Path, cells: list[CellReport], manifest: Mapping[str, Any], settings: TargetSettings) -> Target:
     order = _order(manifest, cells)
     methods = list(
         dict.fromkeys(_method(cell) for cell in sorted(cells, key=lambda cell: order.index(cell.engine)))
     )
     cells.sort(key=lambda cell: (*_rank(cell, methods), order.index(cell.engine), _load(cell), cell.name))
-    own = settings.targets.get(folder.resolve().name, TargetSettings())
     steps = [cell.steps for cell in cells if cell.steps is not None]
     title = str(cells[0].head["target"])
-    return Target(folder.resolve().name, title, tuple(cells), table_of(steps, folder), manifest, own)
+    table = table_of(steps, folder) if steps else _no_steps(cells)
+    return Target(folder.resolve().name, title, tuple(cells), table, manifest, settings)
+
+
+def _no_steps(cells: Sequence[CellReport]) -> StepTable:
+    """The table of cells under an open loop, whose batch wanders: it has no step times."""
+    seconds = [float(cell.end.get("seconds") or 0.0) for cell in cells]
+    card = next((cell.card for cell in cells if cell.card), UNKNOWN)
+    return StepTable(cells[0].head, card, {}, (), (), (min(seconds), max(seconds)))
 
 
 def _manifest(path: Path) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from specwatch_bench.cell import Cell, Start
+from specwatch_bench.count_words import counted
 from specwatch_bench.figures import Figures
 
 
@@ -71,7 +72,7 @@ class TerminalView:
     def starting(self, start: Start, cells: int) -> None:
         """See `RunView`."""
         name = start.engine.name
-        self._console.print(f"[bold]{escape(name)}[/bold]: starting, {cells} cells to measure")
+        self._console.print(f"[bold]{escape(name)}[/bold]: starting, {counted(cells, 'cell')} to measure")
         self._bars.reset(self._task, description=f"{escape(name)} starts", total=None, ended=0)
 
     def ready(self, seconds: float) -> None:
@@ -101,7 +102,7 @@ class TerminalView:
         self._console.print(
             f"  {escape(cell.name)}: {_number(figures.tok_s)} tok/s{tau}; "
             f"ttft {_pair(figures.ttft_p50, figures.ttft_p99)}, e2e {_pair(figures.e2e_p50, figures.e2e_p99)}, "
-            f"per token {_pair(figures.token_p50, figures.token_p99)} ms; {figures.requests} requests"
+            f"per token {_pair(figures.token_p50, figures.token_p99)} ms; {counted(figures.requests, 'request')}"
             + (f", [red]{figures.failed} failed[/red]" if figures.failed else ""),
             highlight=False,
         )

@@ -27,9 +27,12 @@ def cost_command(
 
     try:
         settings, listed = cost_settings(gpu_hour, utilisation), load_prices(prices)
-        sections = tuple(cost_sections(read_results(results).targets, listed, settings))
+        found = read_results(results)
+        sections = tuple(cost_sections(found.targets, listed, settings))
     except BenchError as error:
         raise UserError(str(error), exit_code=2) from error
     if not sections:
         raise UserError(f"{results}: no cell whose figures can be published, so no cost", exit_code=2)
+    for line in found.torn:
+        typer.echo(f"bench: left out: {line}", err=True)
     typer.echo(sections_text(sections))

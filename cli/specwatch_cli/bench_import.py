@@ -21,7 +21,7 @@ def import_command(
     ],
     gpu_hour: Annotated[
         float | None,
-        typer.Option(metavar="USD", min=0.0, help="Price of a GPU hour: adds $ per 1M output tokens at this load."),
+        typer.Option(metavar="USD", help="Price of a GPU hour: adds $ per 1M output tokens at this load."),
     ] = None,
     gpus: Annotated[int, typer.Option(min=1, help="GPUs that served each run.")] = 1,
     out: Annotated[
@@ -42,13 +42,14 @@ def import_command(
     Exit status: 0, or 2 when a file holds no figures of a known benchmark.
     """
     from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - not for --help
+    from specwatch_bench.cost_of_cells import cost_settings  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.import_cells import CellNames, write_cells  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.import_view import runs_json, show_runs  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.results_file import read_results  # noqa: PLC0415 - likewise
     from specwatch_cli.plain_console import plain_console  # noqa: PLC0415 - likewise
 
-    price = None if gpu_hour is None else (gpu_hour, gpus)
     try:
+        price = None if gpu_hour is None else (cost_settings(gpu_hour).gpu_hour_usd, gpus)
         runs = [run for file in files for run in read_results(file)]
         written = [] if out is None else write_cells(runs, CellNames(target, engine, traffic_class), out)
     except BenchError as error:

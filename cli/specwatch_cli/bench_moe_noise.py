@@ -21,13 +21,16 @@ def moe_noise_command(
         typer.Option(metavar="N,...", help="Noise: its standard deviation over that of a token's router logits."),
     ] = "0,0.05,0.1,0.2,0.5,1",
     shape: Annotated[
-        str, typer.Option(help="Model: small (a CPU does) or large (1.3 billion parameters).")
+        str, typer.Option(help="Model: small (a CPU does) or large (4 billion parameters, a GPU).")
     ] = "small",
     tokens: Annotated[int, typer.Option(min=1, max=8, help="Draft tokens a step (K).")] = 3,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 8,
     seconds: Annotated[float, typer.Option(min=0.5, help="Of each measurement.")] = 5.0,
     repeats: Annotated[int, typer.Option(min=1, help="Measurements at each level.")] = 5,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the requests.")] = 0.0,
+    vllm_arguments: Annotated[
+        str, typer.Option(metavar="TEXT", help="More arguments of vLLM's, as a shell would have them.")
+    ] = "",
     python: Annotated[
         str | None, typer.Option(metavar="FILE", help="Interpreter that has vLLM. Default: this one.")
     ] = None,
@@ -44,7 +47,7 @@ def moe_noise_command(
     from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - not for --help
     from specwatch_bench.moe.moe_shape import SHAPES  # noqa: PLC0415 - likewise
     from specwatch_bench.moe.noise_matrix import NoisePlan  # noqa: PLC0415 - likewise
-    from specwatch_bench.moe.noise_run import run_noise, with_levels  # noqa: PLC0415 - likewise
+    from specwatch_bench.moe.noise_run import run_noise, with_arguments, with_levels  # noqa: PLC0415 - likewise
     from specwatch_bench.moe.noise_table import noise_rows, table_lines  # noqa: PLC0415 - likewise
 
     if shape not in SHAPES:
@@ -59,9 +62,8 @@ def moe_noise_command(
         temperature=temperature,
     )
     try:
-        rows = run_noise(with_levels(plan, levels), out, python or sys.executable) if run else noise_rows(out)
+        plan = with_arguments(with_levels(plan, levels), vllm_arguments)
+        rows = run_noise(plan, out, python or sys.executable) if run else noise_rows(out)
     except BenchError as error:
         raise UserError(str(error), exit_code=2) from error
-    except ValueError as error:
-        raise UserError(f"--levels: {levels!r} is no list of numbers of 0 or more", exit_code=2) from error
     typer.echo(json.dumps([row.to_json() for row in rows], indent=2) if as_json else "\n".join(table_lines(rows)))

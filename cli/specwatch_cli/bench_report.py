@@ -32,7 +32,10 @@ def report_command(
 
     try:
         settings, listed = cost_settings(gpu_hour, utilisation), load_prices(prices)
-        written = write_report(report_of(read_results(results), listed, settings), out or results / "report")
+        found = read_results(results)
+        written = write_report(report_of(found, listed, settings), out or results / "report")
     except BenchError as error:
         raise UserError(str(error), exit_code=2) from error
+    for line in found.torn:
+        typer.echo(f"bench: left out: {line}", err=True)
     typer.echo(f"{written.html}, {written.markdown} and {written.pictures} pictures")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,20 @@ def head(engine: str, batch: int, /, **changes: Any) -> dict[str, Any]:
     }
 
 
-def write(folder: Path, engine: str, batch: int, records: list[RequestRecord], /, **changes: Any) -> Path:
-    """One cell's file."""
+def write(
+    folder: Path,
+    engine: str,
+    batch: int,
+    records: list[RequestRecord],
+    /,
+    lines: Sequence[Mapping[str, Any]] = (),
+    end: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Path:
+    """One cell's file, with further lines (pages, GPU) and other members of its last one."""
     first = head(engine, batch, **changes)
     draft = first["engine"]["speculative"] is not None
-    end = {
+    last = {
         "kind": "end",
         "outcome": OK,
         "seconds": SECONDS,
@@ -80,9 +89,11 @@ def write(folder: Path, engine: str, batch: int, records: list[RequestRecord], /
         "drafts": 1000.0 if draft else None,
         "per_position": [0.5, 0.3, 0.2] if draft else None,
         "notices": [],
+        **(end or {}),
     }
-    path = folder / "cells" / f"{engine}--chat--c{batch}--{'0' * 12}.jsonl.gz"
-    write_cell(path, [first, *(record.to_json() for record in records), end])
+    level = f"c{batch}" if first["level"].get("repeat", 1) == 1 else f"c{batch}-{first['level']['repeat']}"
+    path = folder / "cells" / f"{engine}--chat--{level}--{'0' * 12}.jsonl.gz"
+    write_cell(path, [first, *lines, *(record.to_json() for record in records), last])
     return path
 
 

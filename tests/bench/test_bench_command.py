@@ -31,7 +31,7 @@ def test_a_matrix_runs_from_the_command_line_and_lists_what_is_known(
     matrix, out = str(written(tmp_path, TEXT)), str(tmp_path / "out")
     assert specwatch(monkeypatch, matrix, "--out", out, "--engines", "eagle3") == 0
     shown = capsys.readouterr().out
-    assert "eagle3: starting, 1 cells to measure" in shown
+    assert "eagle3: starting, 1 cell to measure" in shown
     assert "tok/s, τ" in shown
     assert specwatch(monkeypatch, matrix, "--out", out, "--list") == 0
     assert [line.split()[1:] for line in capsys.readouterr().out.splitlines()] == [

@@ -184,7 +184,7 @@ def test_what_does_not_end_in_the_drain_is_cut_and_said(tmp_path: Path) -> None:
     cut = [line for line in lines if line.get("outcome") == "stopped"]
     assert len(cut) == 3
     assert all(0 < line["out"] < line["asked"] for line in cut)
-    assert lines[-1]["notices"][-1] == "3 requests were cut after 0 s of draining"
+    assert lines[-1]["notices"][-1] == "3 requests cut after 0 s of draining"
 
 
 def test_an_address_without_an_engine_leaves_no_cell(tmp_path: Path) -> None:

@@ -100,6 +100,13 @@ def test_counts_are_held_against_the_set_rates(seen: tuple[float, ...], drafts: 
     assert (off_the_set_rates(counts, (0.76, 0.55)) is None) is fits
 
 
+@pytest.mark.parametrize(("length", "fits"), [(2.96, True), (2.85, True), (3.2, False), (1.0, False)])
+def test_without_positions_the_mean_length_is_held_against_the_set_rates(length: float, fits: bool) -> None:
+    problem = off_the_set_rates(PageCounts(9_000, (), length), (0.80, 0.64, 0.52))
+    assert (problem is None) is fits
+    assert fits or problem == f"a mean length of {length:.2f} was counted, and 2.96 was set"
+
+
 def test_without_drafts_nothing_says_that_the_rates_were_applied() -> None:
     assert off_the_set_rates(None, (0.5,)) is not None
 

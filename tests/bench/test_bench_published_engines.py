@@ -50,7 +50,8 @@ def test_every_row_leads_to_its_source() -> None:
     (sources,) = [block for block in section.blocks if isinstance(block, Bullets)]
     for one, row in zip(SHIPPED.figures, table.rows, strict=True):
         assert one.value in row
-        assert sources.items[int(str(row[-1])) - 1].startswith(f"Source {row[-1]}: {one.source}, read {one.seen}")
+        at = str(row[table.columns.index("source")])
+        assert sources.items[int(at) - 1].startswith(f"Source {at}: {one.source}, read {one.seen}")
 
 
 @pytest.mark.parametrize("asked", [True, False])

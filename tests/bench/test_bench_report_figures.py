@@ -152,6 +152,12 @@ def test_a_cell_that_stood_still_is_not_published(tmp_path: Path) -> None:
             ("eagle3", 2),
         ),
         ({"name": "Mine"}, {"drafts": 9.0}, ("mine", 1)),
+        ({"name": "x", "arguments": ["--speculative-algorithm=NGRAM"]}, {"drafts": None}, ("ngram", 1)),
+        (
+            {"name": "x", "arguments": ["--speculative-algorithm", "NGRAM", "--speculative-num-draft-tokens", 4]},
+            {"outcome": "engine_failed"},
+            ("ngram", 3),
+        ),
     ],
 )
 def test_the_drafter_of_a_cell(engine: dict[str, object], end: dict[str, object], found: tuple[str, int]) -> None:

@@ -73,7 +73,7 @@ def test_labels_sources_and_missing_cells_are_on_the_page() -> None:
         "the EAGLE-3 head's values are assumed for it",
         "| Llama 3.3 70B shape, AWQ INT4 | off | all of them | 5 |",
         "| Llama 3.3 70B shape, bf16 | off | all of them | 3 |",
-        "SGLang and TensorRT-LLM have not been run",
+        "TensorRT-LLM has not been run",
         "of which no price was found",
     ):
         assert words in page, words
@@ -184,7 +184,10 @@ def test_a_report_of_imported_cells_says_nothing_of_their_host_and_load(tmp_path
     write(tmp_path / "two", "off", 4, requests(0.02, 1, 4), engine=engine)
     mixed = small(tmp_path / "two")[MARKDOWN]
     assert "client and engine on one host" not in mixed
-    assert "*made up* · *imported from a tool*" in mixed
+    assert "imported from a tool (1 of 2 cells)" not in mixed
+    assert "; made up, one run of" in mixed
+    assert "; imported from a tool, one run of" in mixed
+    assert "*imported from a tool*" not in mixed
     assert "Imported cells were measured by other tools" in mixed
 
 

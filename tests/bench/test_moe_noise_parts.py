@@ -24,7 +24,8 @@ from specwatch_bench.moe.noise_matrix import NoisePlan, matrix_body
 from specwatch_bench.moe.noise_models import target_name
 from specwatch_bench.moe.noise_plugin import write_plugin
 from specwatch_bench.moe.noise_run import main, with_levels, with_plugin
-from specwatch_bench.moe.noise_table import mean_of, noise_rows, table_lines
+from specwatch_bench.moe.noise_table import noise_rows, table_lines
+from specwatch_bench.student_mean import mean_of
 from specwatch_cli.bench import app
 from specwatch_cli.errors import UserError
 

@@ -59,20 +59,28 @@ def read_aiperf(body: Mapping[str, Any], requests: str | None = None, tool: str 
         run=run,
         e2e=times_of(body, "request_latency"),
         input_tokens=count_of(body, "total_usage_prompt_tokens") or count_of(body, "total_isl"),
+        rate=_rate(body),
         records=records,
         placed=bool(records),
-        remarks=tuple(_remarks(counted, stated, differ=differ, own=bool(records))),
+        remarks=tuple(_remarks(counted, stated, differ=differ, own=bool(records), usage=_usage(body) is not None)),
     )
 
 
 def _tokens(body: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Output tokens as the engine counts them where it does, and as the tool's tokenizer does."""
     stated = count_of(body, "total_osl") or count_of(body, "total_output_tokens")
-    return count_of(body, "total_usage_completion_tokens") or stated, stated
+    return _usage(body) or stated, stated
 
 
-def _remarks(counted: int | None, stated: int | None, *, differ: bool, own: bool) -> list[str]:
+def _usage(body: Mapping[str, Any]) -> int | None:
+    """Output tokens as the engine counts them."""
+    return count_of(body, "total_usage_completion_tokens") or None
+
+
+def _remarks(counted: int | None, stated: int | None, *, differ: bool, own: bool, usage: bool) -> list[str]:
     said = ["its inter-token latency is a request's time per token (TPOT here)"]
+    if not usage:
+        said.append("tokens are those of its own tokenizer: the engine's count is not in the file")
     if differ:
         said.append(
             f"its tokenizer counts {stated} output tokens, the engine {counted}: throughput and times a token are "
@@ -112,12 +120,21 @@ def _model(body: Mapping[str, Any]) -> str:
 
 
 def _concurrency(body: Mapping[str, Any]) -> int | None:
-    """Its limit; a phase of its profile, or an option in older versions."""
+    """Its limit, beside a rate too."""
+    return next((found for load in _loads(body) if (found := count(load.get("concurrency")))), None)
+
+
+def _rate(body: Mapping[str, Any]) -> float | None:
+    """Requests per second that it was told to send; None under a limit alone, a schedule or a changing rate."""
+    known = (number(load.get(name)) for load in _loads(body) for name in ("rate", "request_rate"))
+    return next((found for found in known if found), None)
+
+
+def _loads(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What says how the load was made: the phase of its profile, and options in older versions."""
     settings = mapping(body.get("input_config"))
-    for phase in items(settings.get("phases")):
-        if phase.get("name", "profiling") == "profiling" and count(phase.get("concurrency")):
-            return count(phase.get("concurrency"))
-    return count(mapping(settings.get("loadgen")).get("concurrency")) or None
+    phases = [one for one in items(settings.get("phases")) if one.get("name", "profiling") == "profiling"]
+    return [*phases, mapping(settings.get("loadgen"))]
 
 
 def _records(text: str) -> tuple[RequestRecord, ...]:

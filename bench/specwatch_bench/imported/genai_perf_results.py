@@ -35,21 +35,22 @@ def read_perf_analyzer(body: Mapping[str, Any]) -> list[ImportedRun]:
         if records:
             run = BenchRun(
                 name=f"experiment {index}",
-                concurrency=_concurrency(experiment),
+                concurrency=int(_level(experiment, "concurrency") or 0) or None,
                 requests=len(records),
                 duration_s=max(record.sent + record.ended for record in records) / 1e6,
             )
-            found.append(ImportedRun(tool=TOOL, run=run, records=records, placed=True, remarks=_REMARKS))
+            rate = _level(experiment, "request_rate")
+            found.append(ImportedRun(tool=TOOL, run=run, rate=rate, records=records, placed=True, remarks=_REMARKS))
     return found
 
 
 _REMARKS = ("the file has no token counts: latencies per chunk and per request only",)
 
 
-def _concurrency(experiment: Mapping[str, Any]) -> int | None:
+def _level(experiment: Mapping[str, Any], mode: str) -> float | None:
+    """The level of the load, where it was made in this mode."""
     level = mapping(experiment.get("experiment"))
-    found = number(level.get("value"))
-    return int(found) if name(level.get("mode")) == "concurrency" and found else None
+    return number(level.get("value")) if name(level.get("mode")) == mode else None
 
 
 def _records(experiment: Mapping[str, Any]) -> tuple[RequestRecord, ...]:

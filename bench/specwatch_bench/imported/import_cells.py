@@ -72,7 +72,7 @@ def write_cells(runs: Sequence[ImportedRun], names: CellNames, out: Path) -> lis
 def _cell(found: ImportedRun, names: CellNames) -> Cell:
     seconds = found.seconds
     run = found.run
-    load = {"rate": found.rate} if found.rate else {"concurrency": run.concurrency or _most_at_once(found)}
+    load = {"concurrency": run.concurrency} if _closed(found) else {"rate": found.rate or _mean_rate(found)}
     engine = EngineSpec(
         name=_plain(names.engine or run.name), kind="imported", labels=(f"imported from {found.tool}",)
     )
@@ -99,12 +99,34 @@ def _lines(cell: Cell, found: ImportedRun, names: CellNames) -> Iterator[dict[st
         "drafts": run.tally.drafts,
         "acceptance_length": run.mean_acceptance_length,
         "per_position": list(run.tally.per_position),
-        "notices": [*([few] if few else []), *found.remarks, *(notice.message for notice in run.notices())],
+        "notices": [
+            *([few] if few else []),
+            *_load_words(found),
+            *found.remarks,
+            *(notice.message for notice in run.notices()),
+        ],
     }
 
 
+def _closed(found: ImportedRun) -> bool:
+    return not found.rate and found.run.concurrency is not None
+
+
+def _mean_rate(found: ImportedRun) -> float:
+    return round(len(found.records) / found.seconds, 4) if found.seconds else 1.0
+
+
+def _load_words(found: ImportedRun) -> list[str]:
+    """What is not known of the load: sent all at once, after a schedule, or by a changing rate."""
+    if found.rate or _closed(found):
+        return []
+    most = _most_at_once(found)
+    told = "the file says neither a limit on requests in flight nor a rate"
+    return [f"{told}: its load is their mean, at most {most} at once"]
+
+
 def _most_at_once(found: ImportedRun) -> int:
-    """Requests in flight at most, where the file does not say how many were asked for."""
+    """Requests in flight at most."""
     moments = [(record.sent, 1) for record in found.records]
     moments += [(record.sent + record.ended, -1) for record in found.records]
     flying = most = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def _run_json(found: ImportedRun, price: tuple[float, int] | None) -> dict[str, 
         "figures": None if why_no_cell(found) or figures is None else figures.to_json(),
         "no_cell": why_no_cell(found) or None,
         "usd_per_1m_output": None if price is None else usd_per_million(found, *price),
-        "remarks": [*found.remarks, *(notice.message for notice in found.run.notices())],
+        "remarks": list(found.said),
     }
 
 
@@ -89,7 +89,7 @@ def show_runs(
         table.add_row(*_row(found, price))
     console.print(table)
     for found in runs:
-        for words in _said(found):
+        for words in found.said:
             console.print(f"! {words}", markup=False, highlight=False)
     if cells is not None:
         for found in runs:
@@ -116,13 +116,6 @@ def _row(found: ImportedRun, price: tuple[float, int] | None) -> list[str]:
         _text(run.mean_acceptance_length, "{:.2f}"),
     ]
     return row if price is None else [*row, _text(usd_per_million(found, *price), "{:,.4f}")]
-
-
-def _said(found: ImportedRun) -> Iterable[str]:
-    for notice in found.run.notices():
-        yield notice.message
-    for remark in found.remarks:
-        yield f"{found.run.name} ({found.tool}): {remark}."
 
 
 def _pair(times: Times) -> str:

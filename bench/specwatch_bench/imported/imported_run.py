@@ -41,6 +41,14 @@ class ImportedRun:
         return self.run.duration_s or max((record.sent + record.ended for record in self.records), default=0) / 1e6
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """What a reader of the figures must know, of this tool and of this run."""
+        failed, run = self.run.failed or 0, self.run
+        lost = f"{run.name}: {failed} of {(run.requests or 0) + failed} requests failed: no figure counts them"
+        own = (f"{run.name} ({self.tool}): {remark}." for remark in self.remarks)
+        return (*([f"{lost}."] if failed else []), *(notice.message for notice in run.notices()), *own)
+
+    @property
     def figures(self) -> Figures | None:
         """Figures by the records; None without any, and no throughput where it is not known when they were sent."""
         if not self.records:

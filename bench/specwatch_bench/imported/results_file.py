@@ -12,8 +12,10 @@ from specwatch_bench.imported.genai_perf_results import TOOL as GENAI_PERF
 from specwatch_bench.imported.genai_perf_results import is_perf_analyzer, read_perf_analyzer
 from specwatch_bench.imported.guidellm_results import is_guidellm, read_guidellm
 from specwatch_bench.imported.imported_run import ImportedRun
+from specwatch_bench.imported.perf_table import read_perf_tables
 from specwatch_bench.imported.serving_results import read_serving_json, read_serving_text
 from specwatch_bench.imported.trtllm_bench_results import is_trtllm_bench, read_trtllm_bench
+from specwatch_bench.imported.trtllm_bench_text import read_trtllm_bench_text
 from specwatch_exporters.json_text import decode
 
 KNOWN: Final = (
@@ -33,10 +35,15 @@ def read_results(path: Path) -> list[ImportedRun]:
     text = _text(summary)
     body = decode(text)
     runs = _of_object(body, summary) if isinstance(body, dict) else []
-    runs = runs or list(read_serving_json(text)) or list(read_serving_text(text))
+    runs = runs or list(read_serving_json(text)) or _printed(text)
     if not runs:
         raise BenchError(f"{summary}: no figures of a benchmark in it; known are {KNOWN}")
     return runs
+
+
+def _printed(text: str) -> list[ImportedRun]:
+    """Runs of what a tool printed."""
+    return [*read_serving_text(text), *read_trtllm_bench_text(text), *read_perf_tables(text)]
 
 
 def _text(path: Path) -> str:

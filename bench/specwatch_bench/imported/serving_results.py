@@ -20,13 +20,16 @@ from specwatch_exporters.bodies.fields import count, first_count, number
 from specwatch_exporters.json_text import decode
 
 SGLANG = "SGLang bench_serving"
+_LIFETIME = "its accept length is the server's since its start: the warm-up and earlier runs are in it"
+_APART = 0.05
 _NO_STARTS = "it is not known when each request was sent: no throughput over time, and no cells"
 
 
 def read_serving_text(text: str) -> tuple[ImportedRun, ...]:
     """Runs of the text that these clients print; empty if there is none."""
     tool = SGLANG if "#Input tokens" in text or "Backend: " in text else "vllm bench serve"
-    return tuple(ImportedRun(tool=tool, run=run) for run in read_bench_result(text))
+    runs = read_bench_result(text)
+    return tuple(ImportedRun(tool=tool, run=run, remarks=_of(tool, run, {})) for run in runs)
 
 
 def read_serving_json(text: str) -> tuple[ImportedRun, ...]:
@@ -42,17 +45,18 @@ def _listed(body: Any) -> list[Any]:
 
 
 def _imported(run: BenchRun, fields: Mapping[str, Any]) -> ImportedRun:
+    tool = _tool(fields)
     records, placed = _records(fields)
     rate = number(fields.get("request_rate"))  # "inf" and "trace" are none
     return ImportedRun(
-        tool=_tool(fields),
+        tool=tool,
         run=run,
         e2e=_e2e(fields),
         input_tokens=first_count(fields, "total_input_tokens"),
         rate=rate,
         records=records,
         placed=placed,
-        remarks=tuple(_remarks(records, placed=placed)),
+        remarks=(*_remarks(records, placed=placed), *_of(tool, run, fields)),
     )
 
 
@@ -69,6 +73,20 @@ def _e2e(fields: Mapping[str, Any]) -> Times:
         if any(value is not None for value in found):
             return Times(*found)
     return Times()
+
+
+def _of(tool: str, run: BenchRun, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """What SGLang's client takes from elsewhere (0.5.17): the server's mean length, and the asked-for lengths."""
+    if tool != SGLANG:
+        return ()
+    said = [_LIFETIME] if run.length is not None else []
+    own = count(fields.get("total_output_tokens_retokenized"))
+    if own and run.output_tokens and abs(own / run.output_tokens - 1.0) > _APART:
+        said.append(
+            f"it counts {run.output_tokens} output tokens, and its tokenizer {own} in the text that came: without "
+            "usage from the engine it takes the length that was asked for, for throughput and times per token too"
+        )
+    return tuple(said)
 
 
 def _remarks(records: Sequence[RequestRecord], *, placed: bool) -> list[str]:

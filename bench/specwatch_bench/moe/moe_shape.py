@@ -96,8 +96,8 @@ SHAPES: Final = {
     shape.name: shape
     for shape in (
         MoeShape(
-            name="large", hidden=1024, layers=16, heads=16, kv_heads=4, head_dim=64, experts=64, top_k=8, inner=384,
-            vocab=32000,
+            name="large", hidden=2048, layers=24, heads=16, kv_heads=4, head_dim=128, experts=64, top_k=8,
+            inner=384, vocab=32000,
         ),
         MoeShape(
             name="small", hidden=128, layers=4, heads=4, kv_heads=4, head_dim=32, experts=16, top_k=4, inner=64,
@@ -105,4 +105,4 @@ SHAPES: Final = {
         ),
     )
 }  # fmt: skip
-"""Shapes by name: `small` runs on a CPU in seconds, `large` (1.3 billion parameters) wants a GPU."""
+"""Shapes by name: `small` runs on a CPU in seconds, `large` (4 billion parameters, 8 GB) wants a GPU."""

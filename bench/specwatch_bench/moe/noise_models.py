@@ -45,8 +45,9 @@ def write_models(shape: MoeShape, levels: Sequence[float], folder: Path, python:
     for name, config in configs.items():
         write_model(folder / name, config, shape.vocab)
         link = folder / name / _WEIGHTS
-        link.unlink(missing_ok=True)
-        link.hardlink_to(weights)
+        if not (link.exists() and link.samefile(weights)):
+            link.unlink(missing_ok=True)
+            link.hardlink_to(weights)
 
 
 def _make_weights(shape: MoeShape, weights: Path, python: str, seed: int) -> None:

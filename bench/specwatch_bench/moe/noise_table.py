@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,9 @@ from typing import Any
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.cell_file import read_cell
 from specwatch_bench.cell_run import OK
+from specwatch_bench.student_mean import Mean, mean_of
 
 _FOLDER = "cells"
-# Student's t, two-sided 95 %, by degrees of freedom from 1.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-_T_LARGE = 1.96 + 2.5 / len(_T)  # above the true value from 11 degrees on
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean over repetitions and half the width of its 95 % interval, None with fewer than two."""
-
-    value: float
-    half: float | None
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f}" + ("" if self.half is None else f" ± {self.half:.3f}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +44,6 @@ class NoiseRow:
         }
 
 
-def mean_of(values: Sequence[float]) -> Mean:
-    """Mean and Student's interval of independent measurements."""
-    count, mean = len(values), statistics.fmean(values)
-    if count < 2:
-        return Mean(mean, None)
-    quantile = _T[count - 2] if count - 2 < len(_T) else _T_LARGE
-    return Mean(mean, quantile * statistics.stdev(values) / count**0.5)
-
-
 def noise_rows(results: Path) -> list[NoiseRow]:
     """Rows by rising noise.
 
@@ -74,24 +51,35 @@ def noise_rows(results: Path) -> list[NoiseRow]:
         results: folder of the experiment.
 
     Raises:
-        BenchError: it holds no measured cell.
+        BenchError: it holds no measured cell, or cells of more than one experiment.
     """
     by_level: dict[float, list[dict[str, Any]]] = {}
-    for level, end in _measured(results):
+    setups = set()
+    for level, setup, end in _measured(results):
         by_level.setdefault(level, []).append(end)
+        setups.add(setup)
     if not by_level:
         raise BenchError(f"{results}: no measured cell with drafts in it")
+    if len(setups) > 1:
+        raise BenchError(f"{results}: holds {' and '.join(sorted(setups))}; give each a folder of its own (--out)")
     return [_row(level, ends) for level, ends in sorted(by_level.items())]
 
 
-def _measured(results: Path) -> Iterator[tuple[float, dict[str, Any]]]:
+def _measured(results: Path) -> Iterator[tuple[float, str, dict[str, Any]]]:
     for path in sorted((results / _FOLDER).glob("noise-*.jsonl.gz")):
         try:
             head, *_, end = read_cell(path)
         except ValueError as error:
             raise BenchError(str(error)) from error
         if end.get("outcome") == OK and end.get("drafts"):
-            yield float(head["engine"]["name"].removeprefix("noise-")), end
+            yield float(head["engine"]["name"].removeprefix("noise-")), _setup(head), end
+
+
+def _setup(head: Mapping[str, Any]) -> str:
+    """What all cells of one experiment have alike, in words."""
+    engine = head["engine"]
+    tokens, temperature = engine["speculative"]["num_speculative_tokens"], engine["body"]["temperature"]
+    return f"{head['target']} at K = {tokens}, batch {head['level']['concurrency']}, temperature {temperature:g}"
 
 
 def _row(level: float, ends: Sequence[dict[str, Any]]) -> NoiseRow:
