@@ -93,7 +93,7 @@ bench-report: $(VENV) ## Write the published report anew from its raw records
 classes-model: $(VENV) ## Make the shipped traffic classifier anew, and the tables about it (downloads 50 MB)
 	$(RUN) -m classes_corpus.make_model
 
-docs: $(VENV) ## Write the generated tables into README.md and docs/, and the generated files of the chart
+docs: $(VENV) ## Write the generated tables into docs/, and the generated files of the chart
 	$(RUN) tests/tools/update_docs.py $(ARGS)
 	$(RUN) -m deploy.chart.update_chart
 

@@ -43,7 +43,7 @@ def _cells(reading: Reading) -> tuple[Text, ...]:
         Text(_number(reading.length)),
         Text(_number(reading.baseline_length)),
         Text(str(reading.alarms)),
-        Text(reading.reason),
+        Text(reading.reason + ("" if reading.over is None else f"; {reading.over:.0%} of the way to its end")),
     )
 
 

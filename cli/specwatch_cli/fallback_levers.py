@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from specwatch_detectors.fallback.actuator import Actuator
-from specwatch_detectors.fallback.fallback_assembly import LeverFactory
-from specwatch_detectors.fallback.fallback_config import FallbackConfig
-from specwatch_detectors.fallback.leadership import Leadership
-from specwatch_detectors.fallback.level import Level
-from specwatch_detectors.watch.source import Source
+if TYPE_CHECKING:
+    from specwatch_detectors.fallback.actuator import Actuator
+    from specwatch_detectors.fallback.fallback_assembly import LeverFactory
+    from specwatch_detectors.fallback.fallback_config import FallbackConfig
+    from specwatch_detectors.fallback.leadership import Leadership
+    from specwatch_detectors.fallback.level import Level
+    from specwatch_detectors.watch.source import Source
 
 _BUILDERS: Final = {
     "local": ("specwatch_deploy.actuators.local", "build"),

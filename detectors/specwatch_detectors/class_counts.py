@@ -9,6 +9,7 @@ from prometheus_client.metrics_core import Metric
 
 from specwatch_detectors.window import Window, window
 from specwatch_exporters import request_catalog
+from specwatch_exporters.method_name import spelling
 from specwatch_exporters.request_labels import UNKNOWN
 
 Families = Callable[[], Iterable[Metric]]
@@ -50,7 +51,7 @@ class ClassCounts:
 
     def __init__(self, families: Families, method: str | None = None) -> None:
         self._families = families
-        self._methods = None if method is None else {method, UNKNOWN}
+        self._methods = None if method is None else {spelling(method), UNKNOWN}
         self._last: dict[_Series, float] | None = None
 
     def take(self) -> dict[str, dict[str, Window]]:
@@ -81,7 +82,7 @@ class ClassCounts:
         return found
 
     def _counts(self, labels: Mapping[str, str]) -> bool:
-        return self._methods is None or labels.get("speculation", UNKNOWN) in self._methods
+        return self._methods is None or spelling(labels.get("speculation", UNKNOWN)) in self._methods
 
 
 def _series(name: str, labels: Mapping[str, str]) -> _Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -87,6 +87,16 @@ class ClassMonitor:
         return sorted(
             name for name, monitor in self.monitors.items() if monitor.drifted and monitor.silence(now) <= patience
         )
+
+    def over(self, names: Iterable[str]) -> float | None:
+        """Evidence that the drifts of these classes, and of all together, are over: the least of it, 0 to 1.
+
+        Returns:
+            None where none of them has drifted.
+        """
+        found = [self.monitors[name].over for name in names]
+        found.append(None if self._clear is None else min(1.0, self._clear.evidence / self._clear.threshold))
+        return min((one for one in found if one is not None), default=None)
 
     def rebase(self, now: float) -> None:
         """Kept times that lie in the future are moved to now."""

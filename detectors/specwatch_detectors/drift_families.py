@@ -23,7 +23,7 @@ def families(readings: Mapping[str, ModelReading]) -> Iterator[Metric]:
     """
     rows = [(model, name, reading) for model, whole in sorted(readings.items()) for name, reading in _rows(whole)]
     state, score = _gauge(drift_catalog.STATE), _gauge(drift_catalog.SCORE)
-    baseline = _gauge(drift_catalog.BASELINE)
+    over, baseline = _gauge(drift_catalog.OVER), _gauge(drift_catalog.BASELINE)
     alarms = CounterMetricFamily(
         drift_catalog.ALARMS.family, drift_catalog.ALARMS.help, labels=drift_catalog.ALARMS.labels
     )
@@ -33,6 +33,8 @@ def families(readings: Mapping[str, ModelReading]) -> Iterator[Metric]:
         alarms.add_metric([model, name], reading.alarms)
         if reading.score is not None:
             score.add_metric([model, name], reading.score)
+        if reading.over is not None:
+            over.add_metric([model, name], reading.over)
         if reading.baseline_length is not None:
             baseline.add_metric([model, name], reading.baseline_length)
     mix, design, calibrated = (
@@ -43,7 +45,8 @@ def families(readings: Mapping[str, ModelReading]) -> Iterator[Metric]:
         calibrated.add_metric([model], 1.0 if whole.verdict.calibrated else 0.0)
         if whole.verdict.design is not None:
             design.add_metric([model], whole.verdict.design)
-    yield from (family for family in (state, score, alarms, mix, baseline, design, calibrated) if family.samples)
+    found = (state, score, over, alarms, mix, baseline, design, calibrated)
+    yield from (family for family in found if family.samples)
 
 
 def _rows(whole: ModelReading) -> Iterator[tuple[str, Reading]]:

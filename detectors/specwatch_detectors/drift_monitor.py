@@ -83,6 +83,11 @@ class DriftMonitor(KeptMonitor):
         return self._drift is not None
 
     @property
+    def over(self) -> float | None:
+        """Evidence that the drift is over, over its threshold: 0 to 1; None without a drift."""
+        return None if self._drift is None else self._drift.over
+
+    @property
     def fallen(self) -> Window:
         """Counts of judged positions since the evidence of a drop began; nothing while there is none."""
         counts = self._fall.counts
@@ -262,6 +267,7 @@ class DriftMonitor(KeptMonitor):
             length=self._recent.length if found is None else found.now,
             baseline_length=self._baseline_length() if found is None else found.baseline,
             design=bank.design,
+            over=self.over if state is DriftState.DRIFTED else None,
             calibrated=self.calibrated,
         )
 

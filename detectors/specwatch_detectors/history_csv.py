@@ -118,6 +118,10 @@ def _times(rows: list[_Row]) -> list[list[float]]:
 
 def _check_header(header: list[str], where: str) -> bool:
     """Check the columns; returns whether counts are totals that only grow."""
+    if not any(name in _WORDS or _COUNT.fullmatch(name) for name in header):
+        raise HistoryError(
+            f"{where}: no CSV of draft counts, no column has a known name; docs/detect.md lists them"
+        )
     if "time" not in header:
         raise HistoryError(f"{where}: no column 'time'; the columns are {', '.join(header)[:200]}")
     for name in header:

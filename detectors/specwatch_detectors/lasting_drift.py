@@ -35,6 +35,11 @@ class LastingDrift:
         self._change = Change.RESTART
         self._began: float | None = None
 
+    @property
+    def over(self) -> float:
+        """Evidence that it is over, over its threshold: 0 to 1."""
+        return min(1.0, self._clear.evidence / self._clear.threshold)
+
     def changed(self, change: Change, just_before: DriftBank) -> None:
         """The engine was changed; a restart that comes with another change is part of it.
 

@@ -209,7 +209,8 @@ class ModelMonitor:
         about = classes[bad[0]] if len(bad) == 1 and bad[0] in classes else self._since_onset(total)
         reason = f"acceptance has dropped within classes ({where}): {compared(about)}"
         score, since = max(1.0, self.classes.score or 1.0), self._since(bad, total, classes)
-        return _completed(Reading(DriftState.DRIFTED, reason, score, since=since), total, classes)
+        verdict = Reading(DriftState.DRIFTED, reason, score, since=since, over=self.classes.over(bad))
+        return _completed(verdict, total, classes)
 
     def _since(self, bad: list[str], total: Reading, classes: Mapping[str, Reading]) -> float | None:
         """When a drop within classes began; the total shows it sooner by their lag, and fell by its mix before."""

@@ -52,6 +52,7 @@ class Reading:
         length: acceptance length of the last minutes, bonus token included, or None.
         baseline_length: that of the baseline, or None.
         design: design effect in use, safety factor included.
+        over: evidence that the drift is over, over its threshold: 0 to 1; None where there is no drift.
         calibrated: the baseline comes from a profile whose false-alarm rate was checked on history.
     """
 
@@ -63,6 +64,7 @@ class Reading:
     length: float | None = None
     baseline_length: float | None = None
     design: float | None = None
+    over: float | None = None
     calibrated: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -13,7 +14,7 @@ from specwatch_detectors.payoff.payoff_reading import PayoffReport
 from specwatch_detectors.payoff.payoff_sample import PayoffSample, split_by_steps
 from specwatch_detectors.payoff.plugin_steps import PluginSteps, plugin_steps
 from specwatch_detectors.payoff.recent_spread import RecentSpread
-from specwatch_detectors.payoff.step_cost import StepCost
+from specwatch_detectors.payoff.step_cost import Basis, StepCost
 from specwatch_detectors.payoff.step_profile import StepProfile
 from specwatch_detectors.window import Window
 from specwatch_exporters import catalog
@@ -22,6 +23,7 @@ from specwatch_exporters.report import ModelReport, State
 from specwatch_exporters.request_labels import UNKNOWN, batch_label
 from specwatch_exporters.sidecar.watcher import Interval
 
+LOG = logging.getLogger("specwatch.payoff")
 _MOSTLY: Final = 0.9
 """Share of steps with a draft from which an interval counts as one with speculation."""
 
@@ -51,6 +53,7 @@ class SidecarPayoff:
         self._half_life_s = half_life_s
         self._stale_after_s = stale_after_s
         self._profile = profile
+        self._missed: set[str] = set()
         self._setting = self._present(report)
         kept = _kept(report, state)
         self._meter = self._new_meter(report, kept)
@@ -76,7 +79,16 @@ class SidecarPayoff:
         return restored(f"{report.model}, payoff", kept, meter) or meter(None)
 
     def _profile_cost(self, report: ModelReport) -> StepCost | None:
-        return None if self._profile is None else self._profile.cost_of(report.method or UNKNOWN)
+        """Costs by the profile; that it has none of the engine's method is logged once a method."""
+        if self._profile is None:
+            return None
+        method = report.method or UNKNOWN
+        cost = self._profile.cost_of(method)
+        if cost.basis is Basis.NONE and method not in self._missed | {UNKNOWN, OFF}:
+            self._missed.add(method)
+            text = "%s: the step-time profile %s has no step times for %s (it has %s), so it cannot say what pays"
+            LOG.warning(text, report.model, cost.name, method, ", ".join(self._profile.methods) or "none")
+        return cost
 
     def take(
         self, report: ModelReport, interval: Interval, window: Window, design: float | None, *, changed: bool

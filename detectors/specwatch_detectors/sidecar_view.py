@@ -49,6 +49,7 @@ def judgement(one: Present, now: float) -> Judgement:
         details=(*(() if words is None else words.details), *classes),
         next_steps=() if words is None else words.next_steps,
         score=verdict.score,
+        over=verdict.over,
         since_s=None if verdict.since is None else now - verdict.since,
         alarms=verdict.alarms,
         remarks=tuple(filter(None, (*signals, one.remark))),

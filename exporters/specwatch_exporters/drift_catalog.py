@@ -26,6 +26,11 @@ SCORE: Final = _gauge(
     _CLASS,
     "Evidence for drift over its threshold; 1 is an alarm. Absent while nothing can be judged.",
 )
+OVER: Final = _gauge(
+    "specwatch_drift_over_ratio",
+    _CLASS,
+    "Evidence that a drift is over, over the threshold that ends it; 1 ends it. Absent while there is no drift.",
+)
 ALARMS: Final = Metric(
     "specwatch_drift_alarms_total",
     Kind.COUNTER,
@@ -81,6 +86,7 @@ SIGNAL_ALARMS: Final = Metric(
 DRIFT_CATALOG: Final[tuple[Metric, ...]] = (
     STATE,
     SCORE,
+    OVER,
     ALARMS,
     MIX_SHIFT,
     BASELINE,

@@ -100,3 +100,7 @@ def test_version_and_help() -> None:
     assert specwatch("--version").stdout.decode().startswith("specwatch 0.")
     for command in (["--help"], ["inspect", "--help"], ["exporter", "run", "--help"], ["demo", "--help"]):
         assert specwatch(*command).returncode == 0
+
+
+def test_help_keeps_brackets() -> None:
+    assert "pip install '.[detect]'" in specwatch("classes", "train", "--help").stdout.decode()

@@ -74,7 +74,7 @@ def test_a_position_that_is_no_number_is_refused() -> None:
 def test_only_requests_of_the_own_method_are_counted_and_those_of_an_unknown_one() -> None:
     registry = CollectorRegistry()
     metrics = RequestMetrics(registry)
-    counts = ClassCounts(registry.collect, "eagle3")
+    counts = ClassCounts(registry.collect, "EAGLE-3")
     counts.take()
     for method, drafts in (("eagle3", 10.0), ("ngram", 7.0), ("unknown", 1.0)):
         metrics.drafts("m", "code", method, DraftCounts(Tally(drafts, 3 * drafts, drafts)))

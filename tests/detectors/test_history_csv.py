@@ -119,6 +119,7 @@ HEAD = "time,drafts,accepted_1,accepted_2\n10,10,5,4\n"
         (HEAD + "20,1,1,1\n\n10,10,5,4\n", "line 5: the same time, model, class and pod as line 2"),
         (HEAD + "20,10,500,4\n", "line 3: more drafts accepted at a position than there were drafts"),
         ("# a note\n# another", "no data row, only notes or blank lines"),
+        ("# specwatch\nA tool that watches drafts, and time.\nMore of it\n", "line 2: no CSV of draft counts"),
         ("time,drafts,accepted_1", "no data row after the columns in line 1"),
         (HEAD + "20,100,50,90\n", "line 3: accepted_2 is 90, more than accepted_1 (50)"),
         (HEAD + "20,1e301,5,4\n", "line 3: drafts is 1e301"),

@@ -149,12 +149,27 @@ def basis(report: PayoffReport | None) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(("method", "told"), [("eagle3", "measured"), ("mtp", "none"), (None, "none")])
+@pytest.mark.parametrize(
+    ("method", "told"), [("eagle3", "measured"), ("p-eagle", "measured"), ("mtp", "none"), (None, "none")]
+)
 def test_the_basis_is_measured_only_for_a_method_that_the_profile_has(method: str | None, told: str) -> None:
     own = replace(DRAFTING, method=method)
     watch = SidecarPayoff(own, LAB, half_life_s=300.0)
     lived(watch, own, 0.0, 0.030, RATES)
     assert basis(watch.report) == {told}
+
+
+@pytest.mark.parametrize(
+    ("method", "lines"), [("mtp", 1), ("draft-model", 1), ("p-eagle", 0), ("off", 0), (None, 0)]
+)
+def test_a_method_that_the_profile_does_not_know_is_logged_once(
+    method: str | None, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = replace(DRAFTING, method=method)
+    lived(SidecarPayoff(own, LAB, half_life_s=300.0), own, 0.0, 0.030, RATES)
+    said = [record.getMessage() for record in caplog.records if record.name == "specwatch.payoff"]
+    text = "has no step times for {} (it has eagle3, ngram, peagle), so it cannot say what pays"
+    assert said == [f"m: the step-time profile llama-70b-fp8-h200 {text.format(method)}"] * lines
 
 
 def test_without_a_profile_there_is_no_basis_before_both_sides_were_seen() -> None:

@@ -92,6 +92,33 @@ def test_a_draft_that_is_worse_after_a_restart_is_named() -> None:
     assert one.since_s == pytest.approx(60.0, abs=11.0)
 
 
+def test_how_near_a_drift_is_to_its_end_is_told_and_grows_once_the_draft_fits_again() -> None:
+    watch = SidecarWatch(SETTINGS, calibrations=calibrations)
+    now, seen = 0.0, list[tuple[str, float | None]]()
+    watch.take(interval(now, first=True))
+    for step in range(400):
+        now += 10.0
+        rates = (0.4, 0.15, 0.06) if 60 <= step < 90 else mixed(0.5)
+        drafts = DRAFTS if step < 90 else DRAFTS / 100.0
+        watch.take(interval(now, drafts, counts(rates, drafts)))
+        (one,) = watch.judgements(now)
+        seen.append((one.state, one.over))
+        shown = [
+            sample.value
+            for family in watch.families(now)
+            for sample in family.samples
+            if (sample.name, sample.labels.get("traffic_class")) == ("specwatch_drift_over_ratio", "")
+        ]
+        assert shown == ([] if one.over is None else [one.over])
+    assert all((over is None) == (state != "drifted") for state, over in seen)
+    assert {over for _, over in seen[:90] if over is not None} == {0.0}
+    after = [over for _, over in seen[90:] if over is not None]
+    assert after == sorted(after)
+    assert len(after) > 5
+    assert 0.8 < after[-1] < 1.0
+    assert seen[-1] == ("ok", None)
+
+
 @pytest.mark.parametrize("blind", [0, 1, 4, 200])
 def test_a_restart_is_not_forgotten_while_the_page_does_not_tell_what_it_counts(blind: int) -> None:
     """A page just after a long restart: requests run, nothing is drafted yet, the state is unknown."""

@@ -22,6 +22,7 @@ DRIFTED = Judgement(
     details=("for: engine restart 1 s after the fall began",),
     next_steps=("Compare the target's revision with the one that the draft was trained for.",),
     score=1.4,
+    over=0.34,
     since_s=75.0,
     alarms=2,
     payoff="Speculation: does not pay: 0.90x.",
@@ -45,7 +46,7 @@ def test_a_drift_says_cause_time_alarms_and_what_to_check() -> None:
     for part in (
         "The draft no longer matches the target after a deploy.",
         "Acceptance is worse since a restart of the engine.",
-        "alarm, began 75 s ago, 2 alarms so far",
+        "alarm, 34% of the way to its end, began 75 s ago, 2 alarms so far",
         "engine restart 1 s after the fall began",
         "Compare the target&#x27;s revision",
         "does not pay: 0.90x",

@@ -1,7 +1,7 @@
 """Make the documentation's pictures from the running product: `make pictures`.
 
-Plays the demonstration once, with its detectors and its fallback as `specwatch demo` does, and takes the pictures
-with headless Chromium.
+Plays the demonstration with its detectors and its fallback as `specwatch demo` does, and once longer without a
+fallback, so that the stale draft serves for a whole minute; takes the pictures with headless Chromium.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from tools.tool_paths import ToolMissingError, find_tool
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 SECONDS = 120.0
 SHOT_SHARE = 0.66
-JUDGED_S = 4.0
+STALE_SECONDS = 230.0
+JUDGED_S = 61.0
+STATUS_HEIGHT = 1362
 COLUMNS = 108
 THEME = TerminalTheme(
     (22, 27, 34),
@@ -100,10 +102,14 @@ def terminal_svg(moment: Moment) -> str:
 
 
 class Photographer:
-    """Takes the status page while the stale draft is judged, and the terminal once traffic has moved from it."""
+    """Takes the status page once a stale draft has served for a minute, and the terminal once traffic has moved.
 
-    def __init__(self) -> None:
-        self.wanted = {"status-page.png", "demo.png"}
+    Args:
+        wanted: names of the pictures.
+    """
+
+    def __init__(self, *wanted: str) -> None:
+        self.wanted = set(wanted)
 
     @contextmanager
     def frames(self) -> Iterator[Callable[[Moment], None]]:
@@ -116,7 +122,7 @@ class Photographer:
         drifted = judged is not None and judged.state == "drifted" and (judged.since_s or 0.0) >= JUDGED_S
         if drifted and "status-page.png" in self.wanted:
             self.wanted.remove("status-page.png")
-            shoot(moment.status_url, 390, 1500, PICTURES / "status-page.png")
+            shoot(moment.status_url, 390, STATUS_HEIGHT, PICTURES / "status-page.png")
         if moment.elapsed_s >= SECONDS * SHOT_SHARE and "demo.png" in self.wanted:
             self.wanted.remove("demo.png")
             with tempfile.TemporaryDirectory() as folder:
@@ -133,14 +139,17 @@ def main() -> int:
     except ToolMissingError as error:
         print(error, file=sys.stderr)
         return 1
-    photographer = Photographer()
+    terminal, page = Photographer("demo.png"), Photographer("status-page.png")
     print(f"playing the demonstration, {SECONDS:.0f} s, {len(ACTS)} acts", flush=True)
-    run_demo(None, SECONDS, judges=demo_watch, fallback=DemoFallback(), frames=photographer.frames)
+    run_demo(None, SECONDS, judges=demo_watch, fallback=DemoFallback(), frames=terminal.frames)
+    print(f"and without a fallback, {STALE_SECONDS:.0f} s", flush=True)
+    run_demo(None, STALE_SECONDS, judges=demo_watch, frames=page.frames)
     print("playing the scene of the dashboards, five minutes", flush=True)
     dashboard_pictures(PICTURES, chromium())
-    for name in sorted(photographer.wanted):
+    missing = sorted(terminal.wanted | page.wanted)
+    for name in missing:
         print(f"{name} was not taken: its moment did not come", file=sys.stderr)
-    return 1 if photographer.wanted else 0
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

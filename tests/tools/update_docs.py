@@ -1,4 +1,4 @@
-"""Write the generated parts of README and docs from the code: `make docs`; `--check` only compares.
+"""Write the generated parts of docs from the code: `make docs`; `--check` only compares.
 
 A generated part stands between `<!-- begin: NAME -->` and `<!-- end: NAME -->`.
 """
@@ -17,14 +17,12 @@ from specwatch_deploy.doctor.codes import CODES as DOCTOR_CODES
 from specwatch_deploy.doctor.engine import LABELS
 from specwatch_exporters.catalog import CATALOG
 from specwatch_exporters.engine_metrics.metric_table import load_tables
-from specwatch_exporters.metric import Source
 from specwatch_exporters.notices import CODES
 from specwatch_exporters.proxy.options import OPTIONS as PROXY_OPTIONS
 from specwatch_exporters.sidecar.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = (
-    "README.md",
     "docs/alerts.md",
     "docs/doctor-findings.md",
     "docs/doctor.md",
@@ -42,16 +40,6 @@ def metrics_table() -> str:
         labels = ", ".join(metric.labels) or "none"
         row = (f"`{metric.name}`", str(metric.source), str(metric.kind), labels, _cell(metric.help))
         rows.append(f"| {' | '.join(row)} |")
-    return "\n".join(rows) + "\n"
-
-
-def metric_names() -> str:
-    """How many metrics each part exports, and the first that nobody else does."""
-    rows = ["| part | metrics | such as |", "|---|---:|---|"]
-    for part in Source:
-        own = [metric for metric in CATALOG if part in metric.source]
-        names = [metric.name for metric in own if metric.source == part] or [metric.name for metric in own]
-        rows.append(f"| {part} | {len(own)} | {', '.join(f'`{name}`' for name in names[:3])} |")
     return "\n".join(rows) + "\n"
 
 
@@ -111,7 +99,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "doctor-engines": doctor_engines,
     "doctor-findings": doctor_findings,
     "lint": lint_table,
-    "metric-names": metric_names,
     "metrics": metrics_table,
     "proxy-settings": partial(settings_table, PROXY_OPTIONS),
     "settings": partial(settings_table, OPTIONS),

@@ -8,6 +8,7 @@ from specwatch_detectors.explain.event import ROLLOUTS, WORDS, Event, EventKind
 from specwatch_detectors.explain.evidence import Course
 from specwatch_detectors.explain.fact import Fact, lacking, no, yes
 from specwatch_detectors.explain.picture import Picture
+from specwatch_exporters.method_name import spelling
 
 _NGRAM_COUNTING = (0, 32)
 
@@ -48,7 +49,8 @@ def near(*kinds: EventKind) -> Callable[[Picture], Fact]:
 def counting_changed(picture: Picture) -> Fact:
     """With n-gram drafts vLLM 0.32 came in, which counts every decode step as a draft, filler tokens included."""
     evidence = picture.evidence
-    if (evidence.method and not evidence.method.startswith("ngram")) or evidence.engine not in {"", "vllm"}:
+    other = bool(evidence.method) and not spelling(evidence.method).startswith("ngram")
+    if other or evidence.engine not in {"", "vllm"}:
         return no(f"method {evidence.method or 'unknown'} on {evidence.engine or 'an unknown engine'}")
     if picture.near is None:
         return _unknown(picture)

@@ -16,7 +16,8 @@ from specwatch_detectors.window import NOTHING
 
 _NEAR_BEFORE_S = 1800.0
 _AT_BEFORE_S = 120.0
-_AFTER_S = 60.0
+_SLACK = 3.0
+"""Scrape intervals by which the onset may be dated wrongly; what came later did not cause the fall."""
 _LEAST_COVERED = 0.8
 
 
@@ -90,9 +91,9 @@ def _between(evidence: Evidence, before_s: float) -> tuple[Event, ...] | None:
         return ()
     if evidence.onset is None:
         return None
-    slack = 3.0 * evidence.interval_s
+    slack = _SLACK * evidence.interval_s
     first = evidence.onset - max(before_s, slack)
-    last = evidence.onset + max(_AFTER_S, slack)
+    last = evidence.onset + slack
     found = [event for event in evidence.events if first <= event.time <= last]
     if not found and evidence.watched_since is not None and evidence.watched_since > first:
         return None

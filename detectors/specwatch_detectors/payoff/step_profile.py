@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from specwatch_detectors.payoff.linear_steps import LinearSteps
 from specwatch_detectors.payoff.measured_steps import MeasuredSteps, Timed
 from specwatch_detectors.payoff.step_cost import Basis, Cost, Load, Unknown
+from specwatch_exporters.method_name import same_method
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,11 @@ class StepProfile:
         return tuple(sorted(known))
 
     def cost_of(self, method: str) -> ProfileCost:
-        """The costs of one method; a method that the profile lacks is answered when it is asked."""
-        return ProfileCost(self, method)
+        """The costs of one method, however its name is spelled (`p-eagle`, `peagle`).
+
+        A method that the profile lacks is answered when it is asked.
+        """
+        return ProfileCost(self, same_method(method, self.methods) or method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from specwatch_exporters.demo.request_rows import RequestRows
 from specwatch_exporters.demo.scenario import FALLBACK
 from specwatch_exporters.demo.scenario import SETTINGS as SIMULATED
 from specwatch_exporters.demo.stage import Stage
-from specwatch_exporters.demo.view import draw, line
+from specwatch_exporters.demo.view import fitted, line
 from specwatch_exporters.demo.watch import Watch
 from specwatch_exporters.sidecar.run import Sidecar
 from specwatch_exporters.sidecar.settings import load
@@ -152,7 +152,7 @@ def _frames(console: Console) -> Frames:
 def _redrawn(console: Console) -> Iterator[Callable[[Moment], None]]:
     """Redraw one frame in place."""
     with Live(console=console, auto_refresh=False) as live:
-        yield lambda moment: live.update(draw(moment), refresh=True)
+        yield lambda moment: live.update(fitted(moment, console), refresh=True)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from enum import StrEnum
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from specwatch_exporters.demo.moment import Moment
 from specwatch_exporters.demo.view_fallback import pools, traffic
+from specwatch_exporters.demo.view_verdict import verdict
 from specwatch_exporters.report import ModelReport, State
 
 UNKNOWN = "\N{EN DASH}"
@@ -26,32 +28,52 @@ _BAR = 30
 _SPARKS = "▁▂▃▄▅▆▇█"
 _SPARK_WIDTH = 48
 _EVENTS = 5
-_DETAILS = 3
-_VERDICT_STYLE = {
-    "ok": "black on green",
-    "watch": "black on yellow",
-    "drifted": "bold white on red",
-    "cannot_tell": "black on white",
-}
+_FEWER_EVENTS = 3
 
 
-def draw(moment: Moment) -> RenderableType:
-    """A frame, about 42 lines high and readable from 80 columns on."""
+class Part(StrEnum):
+    """What a frame can do without, in the order in which a low terminal loses it."""
+
+    HISTORY = "history"
+    REQUESTS = "requests"
+    DETAILS = "details"
+    POOLS = "pools"
+    LOAD = "load in full"
+    EVENTS = "older events"
+    ENDS = "ends of long lines"
+
+
+def draw(moment: Moment, without: Collection[Part] = ()) -> RenderableType:
+    """A frame, about 42 lines high if nothing is left out, and readable from 80 columns on."""
     parts: list[RenderableType] = [_heading(moment)]
     if moment.trouble:
         parts.append(Text(f"The engine cannot be read: {moment.trouble}", style="bold yellow"))
     if moment.report is not None:
-        parts += [_acceptance(moment, moment.report), *_verdict(moment)]
+        parts += [
+            _acceptance(moment, moment.report),
+            *verdict(moment.judgement, details=Part.DETAILS not in without, cut=Part.ENDS in without),
+        ]
         if moment.fallback is not None:
-            parts += [*traffic(moment.fallback), pools(moment.pools)]
-        parts.append(_load(moment, moment.report))
-        if moment.classes or moment.batches:
+            parts += traffic(moment.fallback)
+            parts += [pools(moment.pools)] if Part.POOLS not in without else []
+        parts.append((_load_line if Part.LOAD in without else _load)(moment, moment.report))
+        if (moment.classes or moment.batches) and Part.REQUESTS not in without:
             parts.append(_requests(moment))
-        parts.append(_history(moment))
+        parts += [_history(moment)] if Part.HISTORY not in without else []
     else:
         parts.append(Text("waiting for two scrapes ...", style="dim"))
-    parts.append(_events(moment))
+    parts.append(_events(moment, _FEWER_EVENTS if Part.EVENTS in without else _EVENTS, cut=Part.ENDS in without))
     return Panel(Group(*parts), title="[bold]specwatch[/]", title_align="left", padding=(0, 1), width=None)
+
+
+def fitted(moment: Moment, console: Console) -> RenderableType:
+    """A frame of which everything is seen: it leaves out what the terminal's height has no room for."""
+    frame, options = draw(moment), console.options.update(height=None)
+    for count in range(1, len(Part) + 1):
+        if len(console.render_lines(frame, options)) <= console.height:
+            break
+        frame = draw(moment, list(Part)[:count])
+    return frame
 
 
 def line(moment: Moment) -> str:
@@ -83,7 +105,8 @@ def _heading(moment: Moment) -> RenderableType:
     clock = f"{moment.elapsed_s:.0f} s" + ("" if moment.total_s is None else f" of {moment.total_s:.0f} s")
     grid.add_row(left, Text(clock, style="dim"))
     kind = "simulated engine, measured step times" if moment.simulated else "engine"
-    grid.add_row(Text(f"{kind}: {moment.engine}", style="dim"), Text(moment.status_url, style="underline cyan"))
+    what = Text(f"{kind}: {moment.engine}", style="dim", no_wrap=True, overflow="ellipsis")
+    grid.add_row(what, Text(moment.status_url, style="underline cyan"))
     return grid
 
 
@@ -104,7 +127,7 @@ def _acceptance(moment: Moment, report: ModelReport) -> RenderableType:
         f"accepted, last {moment.window_s:.0f} s",
         "",
         "at the start",
-        "given the one before",
+        "conditional",
     ):
         table.add_column(heading, no_wrap=True)
     baseline = (*moment.baseline, *([None] * len(report.tally.per_position)))
@@ -139,19 +162,19 @@ def _bar_style(share: float | None, before: float | None) -> str:
     return "yellow" if share >= 0.7 * before else "red"
 
 
-def _verdict(moment: Moment) -> list[RenderableType]:
-    """Whether the draft fits its target, and why not."""
-    one = moment.judgement
-    if one is None:
-        return []
-    pill = Text(f" {one.state.replace('_', ' ')} ", style=_VERDICT_STYLE.get(one.state, "black on white"))
-    score = "" if one.score is None else f"   evidence {one.score:.0%} of an alarm"
-    lines: list[RenderableType] = [Text.assemble("\ndraft  ", pill, (score, "dim"))]
-    lines.append(Text(one.cause or one.headline, style="bold" if one.state == "drifted" else ""))
-    lines += [Text(f"  {detail}", style="dim", no_wrap=True) for detail in one.details[:_DETAILS]]
-    if one.payoff:
-        lines.append(Text(one.payoff))
-    return lines
+def _load_line(_: Moment, report: ModelReport) -> RenderableType:
+    """The load in one line: what a person looks for first."""
+    wait, first = _mean(report, "queue_wait_seconds"), _mean(report, "time_to_first_token_seconds")
+    figures = (
+        ("running", _number(report.running)),
+        ("waiting", _number(report.waiting)),
+        ("queue wait", _seconds(wait)),
+        ("first token", _seconds(first)),
+    )
+    text = Text(no_wrap=True)
+    for name, value in figures:
+        text.append(f"{name} ", style="dim").append(f"{value}   ", style="bold")
+    return text
 
 
 def _load(moment: Moment, report: ModelReport) -> RenderableType:
@@ -235,11 +258,12 @@ def _cells(values: Sequence[float | None]) -> list[float | None]:
     return cells
 
 
-def _events(moment: Moment) -> RenderableType:
+def _events(moment: Moment, most: int, *, cut: bool) -> RenderableType:
     lines: list[RenderableType] = [Text("")]
-    for event in moment.events[-_EVENTS:]:
+    for event in moment.events[-most:]:
         style = "bold yellow" if event.alarming else ""
-        lines.append(Text.assemble((f"{event.at_s:5.0f} s  ", "dim"), (event.text, style)))
+        parts = ((f"{event.at_s:5.0f} s  ", "dim"), (event.text, style))
+        lines.append(Text.assemble(*parts, no_wrap=cut, overflow="ellipsis"))
     lines += [Text.from_markup(f"[yellow]! {item.code}[/]  {escape(item.message)}") for item in moment.notices[:3]]
     return Group(*lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from specwatch_exporters.method_name import spelling
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page
 from specwatch_exporters.sidecar.version_probe import EngineFacts
 
@@ -37,7 +38,7 @@ class Declaration:
         for model in page.models():
             if method is not None and method != OFF:
                 page.methods[model] = method
-            if page.engine == "vllm" and method == "ngram" and _from_0_32(facts.version):
+            if page.engine == "vllm" and spelling(method or "") == "ngram" and _from_0_32(facts.version):
                 page.note(
                     "ngram_counts_all",
                     "vLLM 0.32 and newer draft at every n-gram step, match or not: drafts jump with the upgrade "

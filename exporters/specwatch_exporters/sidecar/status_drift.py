@@ -45,6 +45,8 @@ def _sentence(one: Judgement) -> str:
     facts = []
     if one.score is not None:
         facts.append(f"evidence {one.score:.0%} of an alarm" if one.score < 1.0 else "alarm")
+    if one.over is not None:
+        facts.append(f"{one.over:.0%} of the way to its end")
     if one.since_s is not None and one.state in {"drifted", "watch"}:
         facts.append(f"began {age_text(one.since_s)} ago")
     if one.alarms:

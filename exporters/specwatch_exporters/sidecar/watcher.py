@@ -51,6 +51,7 @@ class Judgement:
         details: evidence, one sentence each.
         next_steps: what to check, one sentence each.
         score: evidence over threshold, or None.
+        over: evidence that a drift is over, over its threshold, 0 to 1; None without a drift.
         since_s: seconds since the evidence began, or None.
         alarms: alarms so far.
         remarks: what else is wrong now, one sentence each: latency, queue wait.
@@ -70,6 +71,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     payoff: str = ""
     traffic: str = ""
+    over: float | None = None
 
 
 class Watcher(Protocol):

@@ -169,8 +169,20 @@ def test_ngram_after_an_upgrade_of_vllm_is_no_regression() -> None:
     answer = explain(upgraded)
     assert answer.cause == "counting_changed"
     assert "nothing is worse" in answer.headline
+    assert explain(replace(upgraded, method="n-gram")).cause == "counting_changed"
     later = faults.event(EventKind.VERSION, was="0.32.0", now="0.33.0")
     assert explain(replace(upgraded, events=(later,))).cause != "counting_changed"
+
+
+@pytest.mark.parametrize("ago", [-31.0, -35.0, -59.0])
+def test_a_restart_after_the_fall_did_not_cause_it(ago: float) -> None:
+    pair = compared(np.random.default_rng(6), CODE, times(CODE, 0.5), (200_000, 200_000))
+    bad, cure = faults.event(EventKind.RESTART, 0.0), faults.event(EventKind.RESTART, ago)
+    answer = explain(Evidence(pair, events=[bad, cure], onset=ONSET, design=DESIGN, interval_s=10.0))
+    for fact in ("rollout_at_onset", "rollout_near"):
+        assert answer.facts[fact].words == "engine restart at the moment of the fall"
+    alone = explain(Evidence(pair, events=[cure], onset=ONSET, design=DESIGN, interval_s=10.0))
+    assert alone.facts["rollout_near"].holds is False
 
 
 def test_adaptive_tier_zero_is_not_a_collapse_of_the_draft() -> None:

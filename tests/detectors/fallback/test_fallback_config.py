@@ -187,8 +187,9 @@ def test_advice_cannot_act_and_a_log_needs_a_folder(tmp_path: Path) -> None:
 HOME = {"profile": "llama-70b-fp8-h200", "method": "eagle3", "depth": 3}
 
 
-def test_a_profile_of_home_is_for_probes() -> None:
-    assert isinstance(source_of(config_of({**LEAST, "home": HOME})), ProbeAtBatch)
+@pytest.mark.parametrize("changes", [{}, {"method": "p-eagle"}, {"method": "n-gram"}])
+def test_a_profile_of_home_is_for_probes(changes: dict[str, str]) -> None:
+    assert isinstance(source_of(config_of({**LEAST, "home": {**HOME, **changes}})), ProbeAtBatch)
 
 
 @pytest.mark.parametrize(

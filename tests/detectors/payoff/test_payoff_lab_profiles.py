@@ -10,7 +10,7 @@ from specwatch_detectors.payoff import lab_profile
 from specwatch_detectors.payoff.measured_steps import MeasuredSteps
 from specwatch_detectors.payoff.payoff import speedup
 from specwatch_detectors.payoff.profile_file import load_profile, shipped_names
-from specwatch_detectors.payoff.step_cost import Cost, Load, Unknown
+from specwatch_detectors.payoff.step_cost import Basis, Cost, Load, Unknown
 from specwatch_exporters.replay.profiles import BATCHES, SHAPES, Shape
 
 MEASURED = [
@@ -103,6 +103,14 @@ def test_another_number_of_draft_tokens_is_inferred_and_marked(
 def test_a_method_that_was_not_run_is_named() -> None:
     found = load_profile("llama-70b-fp8-h200").cost_of("mtp").at(Load(8, 1))
     assert found == Unknown("the profile has no step times for mtp (it has eagle3, ngram, peagle)")
+
+
+@pytest.mark.parametrize(("asked", "own"), [("p-eagle", "peagle"), ("P_EAGLE", "peagle"), ("n-gram", "ngram")])
+def test_a_method_is_found_however_its_name_is_spelled(asked: str, own: str) -> None:
+    profile = load_profile("llama-70b-fp8-h200-bench")
+    assert profile.cost_of(asked) == profile.cost_of(own)
+    assert profile.cost_of(asked).basis is Basis.MEASURED
+    assert isinstance(profile.cost_of(asked).at(Load(8, 3)), Cost)
 
 
 def test_methods_are_listed() -> None:

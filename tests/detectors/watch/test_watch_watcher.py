@@ -86,6 +86,7 @@ def test_metrics_are_those_of_the_catalogue(scene: Scene) -> None:
     assert shown == {
         drift_catalog.STATE.name,
         drift_catalog.SCORE.name,
+        drift_catalog.OVER.name,
         drift_catalog.ALARMS.name,
         drift_catalog.MIX_SHIFT.name,
         drift_catalog.BASELINE.name,
