@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from bench_fallback.causes import losses
 from bench_fallback.contender import Kind
 from bench_fallback.drift_score import MARGIN, DriftScore, level_at, levels_by_event, score_drift
@@ -117,13 +115,3 @@ def _false(world: World, moves: Sequence[tuple[float, int]]) -> int:
         there, here = world.speedup[level, tick], world.speedup[before, tick]
         found += bool(there < (1.0 - MARGIN) * here)
     return found
-
-
-def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
-    """Mean over months and half the width of its 95 % interval (Student's t); nan where one month is all."""
-    count = len(values)
-    if count < 2:
-        return float(np.mean(values)), float("nan")
-    quantiles = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-    quantile = quantiles[count - 2] if count - 2 < len(quantiles) else 2.1
-    return float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / float(np.sqrt(count))

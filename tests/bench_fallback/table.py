@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
-from bench_fallback.score import mean_and_half_width
+from specwatch_bench.student_mean import mean_of
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -16,9 +15,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def spread(values: Sequence[float], digits: int = 0, unit: str = "") -> str:
     """Mean and half the width of its 95 % interval over the months."""
-    mean, half = mean_and_half_width(values)
-    text = f"{mean:,.{digits}f}"
-    return f"{text}{unit}" if math.isnan(half) else f"{text} ± {half:,.{digits}f}{unit}"
+    found = mean_of(values)
+    text = f"{found.value:,.{digits}f}"
+    return f"{text}{unit}" if found.half is None else f"{text} ± {found.half:,.{digits}f}{unit}"
 
 
 def duration(seconds: float) -> str:

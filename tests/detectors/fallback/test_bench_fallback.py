@@ -24,9 +24,10 @@ from bench_fallback.plan import PODS, QUICK, ROUND_S, ROUND_TICKS, TICK_S
 from bench_fallback.report import NAMES, report
 from bench_fallback.request_level import Traffic, simulate
 from bench_fallback.run import read_arguments
-from bench_fallback.score import Score, lost_seconds, mean_and_half_width, score
+from bench_fallback.score import Score, lost_seconds, score
 from bench_fallback.slo import normal_below
 from bench_fallback.steps import DRAFT, NGRAM, OFF, SIZES, Steps, batch_for, profile_steps, step_at
+from bench_fallback.table import spread
 from bench_fallback.world import World, make_world
 from specwatch_detectors.payoff.profile_file import load_profile
 
@@ -167,8 +168,9 @@ def test_normal_tail() -> None:
     assert normal_below(values).tolist() == pytest.approx(exact, abs=2e-7)
 
 
-def test_half_width_of_students_interval() -> None:
-    assert mean_and_half_width([1.0, 2.0, 3.0]) == pytest.approx((2.0, 4.303 / 3.0**0.5))
+def test_a_spread_is_students_interval() -> None:
+    assert spread([1.0, 2.0, 3.0], 3, " h") == "2.000 ± 2.484 h"
+    assert spread([2.0], 1) == "2.0"
 
 
 def seen(rate: float, requests: float = 1000.0) -> Seen:
