@@ -4,9 +4,10 @@
 
 Memory is what CUDA shows, less than the name on the card. Activations are those of the largest prefill: tokens of a
 step times 2 bytes times (4 hidden + 2 inner) for a dense model, and times (4 hidden + active experts times (2 inner
-+ hidden)) for experts. Context, graphs, speculation and the memory of the H200 are four constants, fitted to the 13
-starts in `capacity_seen.toml` (vLLM 0.25.1, one H200). Tests hold the error against these starts: weights 0.3 % too
-low at most, 1.0 % for MXFP4, whose kernels pad the experts; bytes per token 0.2 %; tokens in the KV cache 1.2 %.
++ hidden)) for experts. Context, graphs, speculation and the memory of the H200 are four constants, fitted to 13 of
+the starts in `capacity_seen.toml` (vLLM 0.25.1, one H200). Tests hold the error against all 15: weights 0.4 % too
+low at most, 1.0 % for MXFP4, whose kernels pad the experts, 2.3 % for AWQ; bytes per token 0.2 %; tokens in the KV
+cache 1.2 %.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from specwatch_bench.report_markdown import markdown_of
 from specwatch_bench.report_missing import missing_of
 from specwatch_bench.report_pictures import Pictures
 from specwatch_bench.report_prose import sentence, sentences
+from specwatch_bench.report_section_beside import beside_section
 from specwatch_bench.report_section_capacity import capacity_section
 from specwatch_bench.report_section_cost import cost_sections
 from specwatch_bench.report_section_missing import missing_section
@@ -43,7 +44,8 @@ def report_of(results: Results, prices: PriceList, settings: CostSettings) -> Re
     """
     missing = tuple(missing_of(results))
     sections = [
-        *(target_section(target) for target in results.targets),
+        *(target_section(target, results.targets) for target in results.targets),
+        *(beside_section(one, results.targets, settings) for one in results.settings.beside),
         *cost_sections(results.targets, prices, settings),
         *([capacity_section()] if results.settings.capacity else []),
         *([published_section(load_published())] if results.settings.published else []),
@@ -63,6 +65,8 @@ def _lead(results: Results) -> Iterator[Block]:
     if rows:
         columns = ("target", "batch", "best S", "tok/s without", "verdict")
         yield Table(columns, rows, "Verdict per batch size", words=1, prose=True)
+        if any(str(row[1]).endswith("*") for row in rows):
+            yield Text(sentence("starred"))
         if len({target.table.head["engine"]["kind"] for target in results.targets}) > 1:
             yield Text(sentence("engines"))
         yield Figures(tuple(_speedup_figures(results)))
@@ -83,9 +87,10 @@ def _summary_rows(target: Target) -> Iterator[list[Words]]:
         plain = next(
             (c for c in target.published if c.batch == verdict.batch and c.engine not in target.drafters), None
         )
+        doubts = any(cell.doubts for cell in (plain, target.cell(best.engine, verdict.batch)) if cell is not None)
         yield [
             target.title.replace(" shape", ""),
-            str(verdict.batch),
+            f"{verdict.batch} *" if doubts else str(verdict.batch),
             speedup_cell(best, best=True),
             "-" if plain is None else drawn(plain.tok_s),
             verdict.words,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from specwatch_bench.count_words import counted
-from specwatch_bench.profile_table import UNKNOWN, engine_of, gpus_of
+from specwatch_bench.profile_table import UNKNOWN, gpus_of
 from specwatch_bench.report_cell import CellReport
 from specwatch_bench.report_target import Target
 
@@ -21,7 +21,7 @@ def common_labels(targets: Sequence[Target]) -> list[str]:
     marks = [mark for mark, many in _marks(cells).items() if many == len(cells)]
     kinds = {cell.head["engine"].get("kind") for cell in cells}
     host = [] if kinds & ELSEWHERE else ["client and engine on one host"]
-    versions = [engine_of(target.table.head) for target in targets]
+    versions = [target.engine_words for target in targets]
     cards = [f"{gpus_of(one.table.head)} x {one.table.gpu}" for one in targets if one.table.gpu != UNKNOWN]
     return list(dict.fromkeys([*marks, _runs(cells), *host, *versions, *cards]))
 

@@ -159,7 +159,7 @@ class Pictures:
     def _tail(self) -> Figure:
         plain = [name for name in self._target.engines if name not in self._colors]
         best = dict.fromkeys(verdict.speedups[0].engine for verdict in self._verdicts)
-        chosen = [*plain, *best][:_TAILS]
+        chosen = [*plain, *best][:_TAILS] or self._target.engines[:_TAILS]
         series = [
             (
                 self._target.label(name),

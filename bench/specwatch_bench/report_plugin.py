@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +37,21 @@ class PluginPair:
 
 
 @dataclass(frozen=True, slots=True)
+class StartPair:
+    """A cell and the same cell of another start, both without the plugin.
+
+    Attributes:
+        other: the target that has the other start.
+        step: time of a step without prefill over that of the other start.
+        rate: the same of output tokens per second.
+    """
+
+    other: Target
+    step: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class PluginCost:
     """All pairs together.
 
@@ -58,10 +73,37 @@ def plugin_pairs(target: Target) -> Iterator[PluginPair]:
     plain = {_place(cell): cell for cell in reversed(target.published) if cell.plugin is None}
     for cell in target.published:
         other = plain.get(_place(cell)) if cell.plugin is not None else None
-        if other is None or cell.steps is None or other.steps is None or cell.steps.refused or other.steps.refused:
+        if other is None or not (_timed(cell) and _timed(other)):
             continue
-        own, bare = estimate([cell.steps]).seconds, estimate([other.steps]).seconds
+        own, bare = _seconds(cell), _seconds(other)
         yield PluginPair(cell, own / bare, (own - bare) * 1e6, cell.tok_s / other.tok_s)
+
+
+def start_pairs(target: Target, targets: Sequence[Target]) -> Iterator[StartPair]:
+    """The cells without the plugin beside the same cells of other targets: what another start makes of them."""
+    own = {_same(cell): cell for cell in reversed(target.published) if cell.plugin is None}
+    for other in targets:
+        for cell in other.published if other is not target else ():
+            here = own.get(_same(cell))
+            if here is None or cell.plugin is not None or not (_timed(cell) and _timed(here)):
+                continue
+            ratio = float(_seconds(here)[0] / _seconds(cell)[0]), float(here.tok_s[0] / cell.tok_s[0])
+            yield StartPair(other, *ratio)
+
+
+def _timed(cell: CellReport) -> bool:
+    return cell.steps is not None and not cell.steps.refused
+
+
+def _seconds(cell: CellReport) -> Floats:
+    return estimate([cell.steps]).seconds if cell.steps is not None else np.full(1, math.nan)
+
+
+def _same(cell: CellReport) -> tuple[str, str, str]:
+    """Like `_place`, where acceptance may be set for other classes, too."""
+    engine: Mapping[str, Any] = cell.head["engine"]
+    told = [engine.get(name) for name in _LIKE if name != "acceptance"]
+    return repr([*told, cell.head.get("synthetic_acceptance"), cell.head.get("version")]), cell.load, cell.dataset
 
 
 def _place(cell: CellReport) -> tuple[str, str, str]:

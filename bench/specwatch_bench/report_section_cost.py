@@ -17,7 +17,8 @@ from specwatch_bench.report_target import Target
 
 def cost_sections(targets: Sequence[Target], prices: PriceList, settings: CostSettings) -> Iterator[Section]:
     """What a million tokens costs, target by target; empty where nothing is published."""
-    known = [(target, costs) for target in targets if target.published and (costs := costs_of(target, settings))]
+    asked = [target for target in targets if target.published and target.settings.cost]
+    known = [(target, costs) for target in asked if (costs := costs_of(target, settings))]
     if not known:
         return
     figures = [_figure(target, costs) for target, costs in known]

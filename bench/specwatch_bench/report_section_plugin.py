@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from specwatch_bench.count_words import counted
 from specwatch_bench.plugin_counts import BatchRow, batch_rows
 from specwatch_bench.profile_table import Range
 from specwatch_bench.report_blocks import Block, Table, Text, Words
-from specwatch_bench.report_plugin import PluginPair, pair_words, plugin_cost, plugin_pairs
+from specwatch_bench.report_plugin import PluginPair, StartPair, pair_words, plugin_cost, plugin_pairs, start_pairs
 from specwatch_bench.report_prose import sentence
 from specwatch_bench.report_target import Target
 from specwatch_exporters.report import Latency
 
 
-def plugin_blocks(target: Target) -> Iterator[Block]:
+def plugin_blocks(target: Target, targets: Sequence[Target]) -> Iterator[Block]:
     """What the plugin cost and what it counted; nothing where it was not loaded."""
     pairs = list(plugin_pairs(target))
     if pairs:
-        yield Text(f"{_verdict(pairs)} {sentence('plugin')}")
+        yield Text(f"{_verdict(pairs)} {sentence('plugin')}{_starts(list(start_pairs(target, targets)))}")
         yield _cost_table(target, pairs)
     counted = [cell.plugin for cell in target.published if cell.plugin is not None]
     rows = list(batch_rows(counted))
@@ -40,6 +41,21 @@ def _verdict(pairs: list[PluginPair]) -> str:
     return (
         f"With specwatch's plugin a step takes {step} of its time without it, {cost.extra_us:+.0f} µs on average "
         f"over {many}: **{known}**. Output tokens per second: {rate}."
+    )
+
+
+def _starts(pairs: Sequence[StartPair]) -> str:
+    """How far two starts are apart without the plugin, where another start was measured."""
+    if not pairs:
+        return ""
+    where = " and ".join(dict.fromkeys(pair.other.title for pair in pairs))
+    steps, rates = sorted(pair.step for pair in pairs), sorted(pair.rate for pair in pairs)
+    return " " + sentence(
+        "starts",
+        where=where,
+        pairs=counted(len(pairs), "cell"),
+        step=f"{steps[0]:.3f} to {steps[-1]:.3f}",
+        rate=f"{rates[0]:.3f} to {rates[-1]:.3f}",
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from specwatch_bench.profile_table import UNKNOWN, engine_of, gpus_of
+from specwatch_bench.profile_table import UNKNOWN, gpus_of
 from specwatch_bench.report_blocks import Block, Bullets, Figures, Section, Text
 from specwatch_bench.report_classes import acceptance_of, class_speedups
 from specwatch_bench.report_labels import own_labels
@@ -24,12 +24,12 @@ from specwatch_bench.report_target import Target
 from specwatch_bench.report_verdict import crossovers_of, speedups_of, verdicts_of
 
 
-def target_section(target: Target) -> Section:
-    """All that one folder of results says."""
-    return Section(target.name, target.title, tuple(_blocks(target)))
+def target_section(target: Target, all_targets: Sequence[Target]) -> Section:
+    """All that one folder of results says; the others are asked for other starts of the same engine."""
+    return Section(target.name, target.title, tuple(_blocks(target, all_targets)))
 
 
-def _blocks(target: Target) -> Iterator[Block]:
+def _blocks(target: Target, all_targets: Sequence[Target]) -> Iterator[Block]:
     speedups = speedups_of(target)
     verdicts = verdicts_of(speedups)
     acceptance = tuple(acceptance_of(target))
@@ -37,7 +37,7 @@ def _blocks(target: Target) -> Iterator[Block]:
     pictures = Pictures(target, speedups, verdicts)
     head = target.table.head
     card = "no GPU seen" if target.table.gpu == UNKNOWN else f"{gpus_of(head)} x {target.table.gpu}"
-    yield Text(f"{engine_of(head)}, {card}; {own_labels(target)}.")
+    yield Text(f"{target.engine_words}, {card}; {own_labels(target)}.")
     if target.settings.notes:
         yield Bullets(target.settings.notes)
     if verdicts:
@@ -53,7 +53,7 @@ def _blocks(target: Target) -> Iterator[Block]:
         yield Text("Nothing ran beside the engine without speculation, so there is no speed-up.")
     elif len(target.drafters) == len(target.engines):
         yield Text("Nothing ran without speculation, so there is no speed-up.")
-    yield from plugin_blocks(target)
+    yield from plugin_blocks(target, all_targets)
     if any(cell.batch is not None for cell in target.published):
         yield Figures(tuple(pictures.speed()))
     if acceptance:

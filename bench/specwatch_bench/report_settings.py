@@ -19,10 +19,33 @@ class TargetSettings:
 
     Attributes:
         gpu: index of the GPU that its engines ran on; None where the record has one only, or nobody knows.
+        gpus: the same for single cells, by their name, such as `off--chat--c32`.
+        version: of the engine, where the records do not tell it.
+        cost: whether it has a section about money.
         notes: sentences for its readers.
     """
 
     gpu: int | None = None
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    version: str = ""
+    cost: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BesideSettings:
+    """Targets whose engines without speculation are set beside each other.
+
+    Attributes:
+        title: of the section.
+        targets: names of their folders, in the order of the table.
+        batches: requests in flight to show.
+        notes: sentences for its readers: in what the targets differ.
+    """
+
+    title: str
+    targets: tuple[str, ...]
+    batches: tuple[int, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -37,6 +60,7 @@ class ReportSettings:
         capacity: add what fits on a GPU, for the shipped shapes.
         published: add what others have published of engines that were not run.
         planned: matrices whose cells are named as missing although nothing of them ran.
+        beside: targets to set beside each other, without speculation.
         targets: by name of their folder, in the order of the report; others follow by name.
     """
 
@@ -46,6 +70,7 @@ class ReportSettings:
     capacity: bool = False
     published: bool = False
     planned: tuple[Path, ...] = ()
+    beside: tuple[BesideSettings, ...] = ()
     targets: Mapping[str, TargetSettings] = field(default_factory=dict)
 
 
@@ -71,7 +96,20 @@ def read_report_settings(folder: Path) -> ReportSettings:
         capacity=fields.flag("capacity"),
         published=fields.flag("published"),
         planned=tuple(folder / name for name in fields.texts("planned")),
+        beside=tuple(_beside(one, f"{path}: beside") for one in fields.take("beside", [])),
         targets={name: _target(one, f"{path}: targets.{name}") for name, one in fields.mapping("targets").items()},
+    )
+    fields.finish()
+    return found
+
+
+def _beside(body: object, where: str) -> BesideSettings:
+    fields = Fields(body, where)
+    found = BesideSettings(
+        title=fields.text("title"),
+        targets=fields.texts("targets"),
+        batches=tuple(int(batch) for batch in fields.texts("batches")),
+        notes=fields.texts("notes"),
     )
     fields.finish()
     return found
@@ -80,6 +118,14 @@ def read_report_settings(folder: Path) -> ReportSettings:
 def _target(body: object, where: str) -> TargetSettings:
     fields = Fields(body, where)
     gpu = fields.whole("gpu", -1, least=-1)
-    found = TargetSettings(None if gpu < 0 else gpu, fields.texts("notes"))
+    gpus = fields.mapping("gpus")
+    cells = Fields(gpus, f"{where}.gpus")
+    found = TargetSettings(
+        gpu=None if gpu < 0 else gpu,
+        gpus={name: cells.whole(name, 0, least=0) for name in gpus},
+        version=fields.maybe_text("version") or "",
+        cost=fields.flag("cost", default=True),
+        notes=fields.texts("notes"),
+    )
     fields.finish()
     return found

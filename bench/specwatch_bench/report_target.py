@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from specwatch_bench.bench_error import BenchError
 from specwatch_bench.profile_cell import OFF, method_of
-from specwatch_bench.profile_table import UNKNOWN, StepTable, one_target, table_of
+from specwatch_bench.profile_table import UNKNOWN, StepTable, engine_of, one_target, table_of
 from specwatch_bench.report_cell import CellReport, GpuUse, read_report_cell
 from specwatch_bench.report_draws import Floats
 from specwatch_bench.report_settings import ReportSettings, TargetSettings, read_report_settings
@@ -110,8 +110,16 @@ class Target:
         if len(cell.gpus) == 1:
             return next(iter(cell.gpus.values()))
         told = str(cell.head.get("visible_gpus") or "")
-        at = int(told) if told.isdecimal() else self.settings.gpu
+        at = int(told) if told.isdecimal() else self.settings.gpus.get(cell.name, self.settings.gpu)
         return None if at is None else cell.gpus.get(at)
+
+    @property
+    def engine_words(self) -> str:
+        """The engine with its version; one that the records do not tell is the settings', and marked."""
+        head = self.table.head
+        if head.get("version") is None and self.settings.version:
+            head = {**head, "version": f"{self.settings.version} (as installed)"}
+        return engine_of(head)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def test_a_client_that_joined_steps_is_found_out() -> None:
     cell = read_steps(path)
     assert cell is not None
     assert "between chunks and the engine" in cell.refused
-    assert "no cell has a counterpart" in "\n".join(table_lines(table("qwen3-coder-30b-fp8")))
+    assert "no cell has a counterpart" in "\n".join(table_lines(table("llama-70b-awq")))
 
 
 def test_the_error_of_few_steps_is_larger_than_that_of_many() -> None:

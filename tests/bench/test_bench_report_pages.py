@@ -69,10 +69,15 @@ def test_spoiled_cells_are_named_with_their_reason_and_their_figures_are_nowhere
 def test_labels_sources_and_missing_cells_are_on_the_page() -> None:
     page = published()[1][MARKDOWN]
     for words in (
-        "*dummy weights* · *synthetic acceptance* · *one run of 8 to 12 s a level*",
+        "*dummy weights* · *up to 2 runs of 8 to 20 s a level*",
+        "*SGLang 0.5.17 (as installed)*",
+        "mean acceptance length set and not its positions, Triton attention, one run of 16 to 20 s a level.",
+        "draws one whole number beside a mean length for all requests of a step",
+        "A cost smaller than that difference cannot be told from it.",
         "the EAGLE-3 head's values are assumed for it",
-        "| Llama 3.3 70B shape, AWQ INT4 | off | all of them | 5 |",
-        "| Llama 3.3 70B shape, bf16 | off | all of them | 3 |",
+        "| Llama 3.3 70B shape, AWQ INT4 | eagle3-k3 | all of them | 5 |",
+        "| Qwen3-Coder-30B-A3B shape, FP8 | eagle3-k3 | code 32, math 32, chat 64, chat 128 | 4 |",
+        "| Qwen3-Coder-30B-A3B shape, FP8 | ngram-k3 | all of them | 7 |",
         "TensorRT-LLM has not been run",
         "of which no price was found",
     ):

@@ -175,6 +175,8 @@ TWO = {**GPU, "rows": [[0.5, 0, "H200", 10.0, 100.0, 1024.0], [0.5, 1, "H200", 9
         ("0,1", None, TWO, None),
         ("1", None, card("H200"), 500.0),
         (None, "gpu = 1", card("H200"), 500.0),
+        (None, "gpu = 1\n[targets.a.gpus]\n'off--chat--c1' = 0", TWO, 100.0),
+        (None, "gpu = 1\n[targets.a.gpus]\n'off--chat--c4' = 0", TWO, 500.0),
     ],
 )
 def test_the_gpu_is_the_one_that_the_engine_saw(
@@ -303,6 +305,46 @@ def test_the_page_says_what_the_plugin_costs_and_counted(tmp_path: Path) -> None
     assert "up to 2 runs of 6 s a level" in page
     assert "| to 8 | 1,000 | 1,000 | 3.00 | 4.5 | 5.0 | 12.5 | 14.9 |" in page
     assert "Nothing ran without speculation, so there is no speed-up." in page
+
+
+def test_the_page_says_how_far_two_starts_without_the_plugin_are_apart(tmp_path: Path) -> None:
+    plugin_results(tmp_path / "a", 1.0)
+    bare = {**head("eagle3", 8)["engine"], "environment": {}}
+    wide = {"source": "nobody", "rates": {"chat": [0.5, 0.3, 0.2], "code": [0.9, 0.8, 0.7]}}
+    for batch, step in ((1, 0.025), (8, 0.04)):
+        write(
+            tmp_path / "b",
+            "eagle3",
+            batch,
+            requests(step, 2, batch),
+            engine={**bare, "acceptance": wide},
+            target="another shape",
+        )
+    page = pages_of(tmp_path)[MARKDOWN]
+    assert "in another start (another shape) over 2 cells at the same loads" in page
+    assert re.search(r"a step here takes 0\.50\d to 0\.80\d of its time there", page)
+    assert "in another start" not in pages_of(tmp_path / "a")[MARKDOWN]
+
+
+def test_targets_are_set_beside_each_other_without_speculation(tmp_path: Path) -> None:
+    small_results(tmp_path / "a")
+    write(tmp_path / "b", "off", 4, requests(0.01, 1, 4), target="another shape", version=None)
+    (tmp_path / "report.toml").write_text(
+        "[[beside]]\ntitle = 'Side by side'\ntargets = ['a', 'gone', 'b']\nbatches = [4, 8]\nnotes = ['Unlike.']\n"
+        "[targets.b]\nversion = '1.2'\ncost = false\n"
+    )
+    page = pages_of(tmp_path)[MARKDOWN]
+    section = page.partition("## Side by side")[2].partition("\n## ")[0]
+    rows = [line.split(" | ")[0:3:2] for line in section.splitlines() if line.startswith("| ")][1:]
+    assert "- Unlike." in section
+    assert [(name.removeprefix("| "), rate.split()[0]) for name, rate in rows] == [
+        ("small shape", "200"),
+        ("another shape", "400"),
+        ("small shape", "400"),
+    ]
+    assert "vLLM 1.2 (as installed)" in page
+    assert "### small shape" in page
+    assert "### another shape" not in page
 
 
 def test_without_the_plugin_nothing_is_said_of_it(tmp_path: Path) -> None:

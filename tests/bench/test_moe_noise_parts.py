@@ -178,8 +178,9 @@ def test_an_interpreter_without_torch_is_one_line(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "models" / "small-1.json").read_text())
 
 
-def test_the_published_table_comes_from_the_records() -> None:
+@pytest.mark.parametrize("name", ["moe-noise-cpu", "moe-noise-h200"])
+def test_the_published_tables_come_from_the_records(name: str) -> None:
     """The page holds what the command prints."""
-    done = CliRunner().invoke(app, ["moe-noise", "--out", str(ROOT / "bench" / "moe-noise-cpu"), "--no-run"])
+    done = CliRunner().invoke(app, ["moe-noise", "--out", str(ROOT / "bench" / name), "--no-run"])
     assert done.exit_code == 0, done.output
     assert done.output.strip() in (ROOT / "docs" / "bench-moe-noise.md").read_text()
