@@ -10,10 +10,12 @@ from typing import Final
 import numpy as np
 
 from specwatch_bench.profile_table import Price, Range
+from specwatch_bench.report_cell import CellReport
 from specwatch_bench.report_draws import Floats, interval
 from specwatch_bench.report_target import Target
 
 _SURE: Final = 0.95
+_WORTH_SAYING: Final = 0.05
 
 
 def listed(words: Sequence[str]) -> str:
@@ -39,6 +41,7 @@ class Speedup:
         batch: requests in flight.
         draws: S with its draws.
         modelled: S comes from step times, because the cell itself cannot be published.
+        stalled: how much of its cell stood still, in words; empty for less than a twentieth.
     """
 
     engine: str
@@ -46,6 +49,7 @@ class Speedup:
     batch: int
     draws: Floats
     modelled: bool = False
+    stalled: str = ""
 
     @property
     def range(self) -> Range:
@@ -77,13 +81,18 @@ class Verdict:
     def words(self) -> str:
         """The verdict in one sentence."""
         best = self.speedups[0]
+        return f"{self._of(best)}; {best.stalled}" if best.stalled else self._of(best)
+
+    def _of(self, best: Speedup) -> str:
         if best.effect is Effect.HELPS:
             rest = self.level[1:]
             beside = f", not told apart from {listed(rest)}" if rest else ""
             verb = "leads" if rest else "wins"
             return f"**{best.label}** {verb} with {best.range.value:.2f}x{beside}{self._hurt()}"
         if best.effect is Effect.HURTS:
-            return f"speculation **hurts**: the best drafter gives {best.range.value:.2f}x; leave it off"
+            return f"speculation **hurts**: the best drafter gives {best.range.value:.2f}x" + (
+                "" if best.stalled else "; leave it off"
+            )
         return f"no drafter is shown to help; the best is {best.label} with {best.range.value:.2f}x{self._hurt()}"
 
     def _hurt(self) -> str:
@@ -106,12 +115,19 @@ class Crossover:
     words: str
 
 
+def _stalled(cell: CellReport) -> str:
+    steps = cell.steps
+    if steps is None or steps.refused or steps.stalled_share < _WORTH_SAYING:
+        return ""
+    return f"{steps.stalled_s:.1f} of its {steps.seconds:.0f} s stood still"
+
+
 def speedups_of(target: Target) -> tuple[Speedup, ...]:
     """All pairs of a target on the shared data set; where a cell is not published, S from step times stands in."""
     shared = target.shared
     found = {
         (pair.own.engine, pair.own.batch): Speedup(
-            pair.own.engine, target.label(pair.own.engine), pair.own.batch, pair.speedup
+            pair.own.engine, target.label(pair.own.engine), pair.own.batch, pair.speedup, stalled=_stalled(pair.own)
         )
         for pair in target.pairs()
         if pair.own.dataset == shared and pair.own.batch is not None and pair.own.head["level"]["repeat"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,9 +45,10 @@ def test_what_belongs_to_one_request_is_drawn_together() -> None:
     assert np.mean(median == 5.0) == pytest.approx(0.25, abs=0.08)
 
 
-@given(st.floats(0.5, 20.0), st.integers(1, 200))
-def test_an_even_rate_has_no_spread(seconds: float, per_second: int) -> None:
-    count = int(seconds * per_second * 10)
+@given(st.floats(0.5, 20.0), st.integers(2, 200))
+def test_an_even_rate_has_no_spread(seconds: float, per_bin: int) -> None:
+    """With two or more in every tenth of a second: fewer leave tenths empty, and that is a spread."""
+    count = int(seconds * per_bin * 10)
     moments = (np.arange(count) + 0.5) * seconds / count
     found = rate_draws(moments, np.ones(count), seconds, generator("even"))
     assert found[0] == pytest.approx(count / seconds)
@@ -87,6 +89,12 @@ def test_the_figures_are_those_of_the_cells_own_last_line(tmp_path: Path) -> Non
 def test_verdict_of_one_drafter(draws: tuple[float, ...], effect: Effect, words: str) -> None:
     one = speedup("a", 8, *draws)
     assert one.effect is effect
+    assert verdicts_of([one])[0].words == words
+
+
+def test_a_loss_in_a_run_that_stood_still_is_no_advice() -> None:
+    one = replace(speedup("a", 8, 0.6, 0.5, 0.7), stalled="1.4 of its 12 s stood still")
+    words = "speculation **hurts**: the best drafter gives 0.60x; 1.4 of its 12 s stood still"
     assert verdicts_of([one])[0].words == words
 
 
