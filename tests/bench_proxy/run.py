@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from bench_proxy.aiohttp_contender import AIOHTTP
 from bench_proxy.bench import Bench
 from bench_proxy.comparison import DirectError, compare
 from bench_proxy.contender import Contender, UnavailableError
@@ -37,8 +38,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 def known_contenders() -> tuple[Contender, ...]:
-    """The proxies in the order of the table."""
-    return (*specwatch_contenders(), NGINX, ROUTER, LITELLM)
+    """The proxies in the order of the table; the last takes part only where it is named."""
+    return (*specwatch_contenders(), NGINX, ROUTER, LITELLM, AIOHTTP)
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -78,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = read_arguments(arguments)
     for each in STOPPING:
         signal.signal(each, stop)
-    wanted = [each for each in known_contenders() if not chosen.only or each.name in chosen.only]
+    only = chosen.only or {each.name for each in known_contenders()} - {AIOHTTP.name}
+    wanted = [each for each in known_contenders() if each.name in only]
     try:
         with only_one(FOLDER / "run.lock"), tempfile.TemporaryDirectory(prefix="bench-proxy-") as folder:
             bench = Bench(provide_venv("load") / "bin" / "python", share_cores(), Path(folder), say)

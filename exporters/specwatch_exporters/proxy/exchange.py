@@ -196,8 +196,7 @@ class Exchange:
         if self._response is None:
             self._refuse(refusal, Ending.ENGINE_GONE)
             return
-        self._finish(Ending.ENGINE_GONE)
-        self._client.break_off(hard=self._out is Framing.CLOSE)
+        self._break_off(Ending.ENGINE_GONE)
 
     def engine_full(self) -> None:
         """The engine reads more slowly than the client sends."""
@@ -261,13 +260,19 @@ class Exchange:
             self._refusal = refusal
             return
         if self._response is not None:
-            self._finish(ending)
-            self._client.break_off(hard=self._out is Framing.CLOSE)
+            self._break_off(ending)
             return
         self._keep_alive = self._keep_alive and self._request_over and ending is not Ending.REFUSED
         head_only = self._head.method == b"HEAD"
         self._client.write(refusal_bytes(refusal, keep_alive=self._keep_alive, head_only=head_only))
         self._end(ending)
+
+    def _break_off(self, ending: Ending) -> None:
+        """End an answer that has begun; the client gets what there is of it."""
+        if self._filter is not None:
+            self._client.write(self._outgoing(self._filter.broken()))
+        self._finish(ending)
+        self._client.break_off(hard=self._out is Framing.CLOSE)
 
     def _end(self, ending: Ending) -> None:
         self._finish(ending)

@@ -50,7 +50,10 @@ class BodyFilter(Protocol):
         """Bytes that may go on now."""
 
     def close(self) -> bytes:
-        """Bytes that were held back."""
+        """Bytes that were held back, now that the body is complete."""
+
+    def broken(self) -> bytes:
+        """Bytes that were held back, now that the body has broken off."""
 
 
 class Rewriter(Protocol):

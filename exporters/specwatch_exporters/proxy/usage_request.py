@@ -102,6 +102,14 @@ class UsageFilter:
         self._release(self._last, out)
         return b"".join(out)
 
+    def broken(self) -> bytes:
+        """See `BodyFilter`; behind the finish reason only the usage is to come, so half an event is dropped."""
+        held = b"" if self._last else self._held
+        self._held = b""
+        out: list[bytes] = []
+        self._release(self._last, out)
+        return b"".join((*out, held))
+
     def _release(self, last: bytes, out: list[bytes]) -> None:
         """The event that waited goes on, and what waited behind it."""
         out.append(last)

@@ -198,3 +198,27 @@ def test_endless_comments_behind_the_last_text_are_not_held_for_ever() -> None:
     ping = b": " + b"x" * 1000 + b"\n\n"
     sent = events(LAST) + ping * 2000
     assert b"".join(found.feed(sent[start : start + 5000]) for start in range(0, len(sent), 5000)) == sent
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (events(TEXT, LAST), events(TEXT, LAST)),
+        (events(TEXT) + b'data: {"choices":[{"in', events(TEXT) + b'data: {"choices":[{"in'),
+        (events(TEXT, LAST) + b": still\n\n", events(TEXT, LAST) + b": still\n\n"),
+        (events(TEXT, LAST) + b'data: {"choices":[],"usa', events(TEXT, LAST)),
+        (events(TEXT, LAST, USAGE), events(TEXT, STAMPED)),
+    ],
+    ids=["finish", "half an event", "comment", "half the usage", "usage"],
+)
+@pytest.mark.parametrize("step", [7, 10_000])
+def test_a_stream_that_breaks_off_is_shown_as_far_as_it_came(sent: bytes, shown: bytes, step: int) -> None:
+    def script(visit: Visit) -> None:
+        read_request(visit)
+        parts = [chunked(sent[start : start + step]) for start in range(0, len(sent), step)]
+        visit.send(sse_head(), *parts)
+
+    with before(script, request_usage=True) as (_, running):
+        got = ask(running.port, request(CHAT, STREAM))
+    assert not got.endswith(b"0\r\n\r\n")
+    assert body_of(got + b"0\r\n\r\n") == shown
