@@ -1,4 +1,4 @@
-"""Settings of all tests: no test judges by the clock, so hypothesis has no deadline either.
+"""Settings of all tests: no test judges by the clock, so hypothesis has no deadline and calls nothing too slow.
 
 The end of a run says which program the tests would have liked and did not have.
 """
@@ -6,7 +6,7 @@ The end of a run says which program the tests would have liked and did not have.
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tools.tool_paths import BIN_FOLDER, is_program
 
@@ -16,7 +16,7 @@ _WELCOME = {
     "amtool-new": "Alertmanager's configuration was checked by this system's amtool alone",
 }
 
-settings.register_profile("specwatch", deadline=None)
+settings.register_profile("specwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("specwatch")
 
 

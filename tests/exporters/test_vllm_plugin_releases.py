@@ -148,6 +148,20 @@ def test_the_page_says_what_the_engine_changes_by_itself(
     assert page.value("specwatch_speculation_adapts_info", model="m", what=what) == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "one_pass", "named"),
+    [("eagle3", True, "p-eagle"), ("eagle3", False, "eagle3"), ("draft_model", True, "draft_model")],
+)
+def test_eagle_heads_that_draft_in_one_pass_have_their_own_name(
+    registry: CollectorRegistry, page: Page, log: logging.Logger, method: str, one_pass: bool, named: str
+) -> None:
+    """`specwatch inject` and the step-time profiles call them so; vLLM says eagle3 and parallel_drafting."""
+    release = fakes.RELEASES[-1]
+    config = fakes.vllm_config(method=method, parallel_drafting=one_pass)
+    Manager(release, logger_class(release, registry, log), config).other_calls()
+    assert page.value("specwatch_speculation_info", model="m", method=named, definition="vllm-v1-plugin") == 1
+
+
 def test_engines_keep_their_counts_apart(registry: CollectorRegistry, page: Page, log: logging.Logger) -> None:
     release = fakes.RELEASES[-1]
     manager = Manager(release, logger_class(release, registry, log), fakes.vllm_config(), engines=(0, 1))
