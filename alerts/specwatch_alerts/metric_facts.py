@@ -24,6 +24,7 @@ TARGET_LABELS: Final = frozenset(
     {"job", "instance", "namespace", "pod", "container", "service", "endpoint", "node", "cluster", "prometheus"}
 )
 EXPORTED: Final = "exported_"
+CREATED: Final = "_created"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,13 @@ def facts_of(name: str) -> MetricFacts | None:
         base = name.removesuffix(part)
         if base != name and base in known and known[base].kind is Kind.HISTOGRAM:
             return known[base]
-    return None
+    return _created(name, known)
+
+
+def _created(name: str, known: Mapping[str, MetricFacts]) -> MetricFacts | None:
+    """Facts of the time at which prometheus_client made a counter or a histogram; None if it is of neither."""
+    base = name.removesuffix(CREATED)
+    made = known.get(f"{base}_total", known.get(base)) if base != name else None
+    return (
+        None if made is None or made.kind is Kind.GAUGE else MetricFacts(Kind.GAUGE, made.labels, {}, made.source)
+    )

@@ -39,6 +39,11 @@ def largest(series: str, by: str = MODEL, where: str = MODELS) -> str:
     return f"max by ({by}) ({series}{{{where}}})"
 
 
+def smallest(series: str, by: str = MODEL, where: str = MODELS) -> str:
+    """Smallest value of a series."""
+    return f"min by ({by}) ({series}{{{where}}})"
+
+
 def ratio(above: str, below: str, joined: str = "") -> str:
     """A division that has no sample where there is nothing to divide by.
 

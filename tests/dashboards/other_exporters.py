@@ -15,12 +15,13 @@ _MODEL = 'namespace="llm", pod="watch", model="m"'
 
 def _drift() -> list[str]:
     rows = []
-    for kind, states in (("", "ok"), ("chat", "ok"), ("code", "drifted")):
+    for kind, states in (("", "drifted"), ("chat", "ok"), ("code", "drifted")):
         where = f'{_MODEL}, traffic_class="{kind}"'
         rows += [
             f'specwatch_drift_state{{{where}, state="{state}"}} {int(state == states)}'
             for state in ("ok", "watch", "drifted", "cannot_tell")
         ]
+        rows += [f"specwatch_drift_over_ratio{{{where}}} 0.7"] if states == "drifted" else []
         rows += [
             f"specwatch_drift_score_ratio{{{where}}} 0.4",
             f"specwatch_drift_baseline_length_tokens{{{where}}} 2.6",

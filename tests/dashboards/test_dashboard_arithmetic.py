@@ -15,7 +15,7 @@ from specwatch_dashboards.grafana.plain_json import Json
 from specwatch_dashboards.metric_check import panels_of
 from specwatch_dashboards.pages.mix_split import mix_effect, within_effect
 from specwatch_dashboards.pages.speculation_now import FIRING
-from specwatch_dashboards.pages.tau import LENGTH, at_positions, conditional, counted
+from specwatch_dashboards.pages.tau import LENGTH, OVER, at_positions, conditional, counted
 from specwatch_dashboards.promql import idle, outliers, told, total
 from specwatch_dashboards.source import Source
 from tools.tool_paths import find_tool
@@ -103,6 +103,15 @@ def test_the_change_of_a_day_is_split_into_mix_and_draft_and_adds_up(tmp_path: P
         (mix_effect(), "30h", [(MODEL, mix)]),
     ]
     check(tmp_path, series, expected, interval="1h")
+
+
+def test_the_way_to_a_drifts_end_is_the_pods_that_is_farthest_from_it(tmp_path: Path) -> None:
+    rows = {"a": ("", 0.9), "b": ("", 0.4), "c": ("code", 0.1)}  # a fourth pod sees no drift and has no sample
+    series = {
+        f'specwatch_drift_over_ratio{{{M}, pod="{pod}", traffic_class="{name}"}}': f"{value}x10"
+        for pod, (name, value) in rows.items()
+    }
+    check(tmp_path, series, [(OVER, "5m", [(MODEL, 0.4)])])
 
 
 def test_a_number_tells_no_traffic_from_cannot_tell_from_no_data(tmp_path: Path) -> None:

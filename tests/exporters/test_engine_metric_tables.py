@@ -29,7 +29,11 @@ PAGES: Final = [
     ("vllm", "0.33.0", "from-source/vllm-0.33.0-python-k3.prom"),
     ("vllm", "0.33.0", "from-source/vllm-0.33.0-rust-frontend-k3.openmetrics"),
     ("vllm", "0.7.3", "from-source/vllm-0.7.3-v0engine.prom"),
+    ("vllm", "0.25.1", "vllm-0.25.1-h200-plugin/eagle3-c32-after.prom"),
     ("sglang", "0.5.17", "sglang-0.5.17-h200/llama-8b-eagle3.prom"),
+    ("sglang", "0.5.17", "sglang-0.5.17-h200-loaded/off-c32-after.prom"),
+    ("sglang", "0.5.17", "sglang-0.5.17-h200-loaded/eagle3-c32-after.prom"),
+    ("sglang", "0.5.17", "sglang-0.5.17-h200-loaded/ngram-c32-after.prom"),
     ("sglang", "0.5.23", "from-source/sglang-0.5.23-tp2-eagle3.prom"),
     ("trtllm", "1.4.0rc1", "from-source/trtllm-main-eagle3-prometheus.prom"),
 ]

@@ -119,3 +119,27 @@ def test_sglangs_draft_tokens_are_unknown_over_a_change_of_k() -> None:
     (model,) = report["models"]
     assert (model["drafts"], model["draft_tokens"], "k_changed" in codes(report)) == (200, None, True)
     assert model["mean_acceptance_length"] == pytest.approx(710 / 200)
+
+
+@pytest.mark.parametrize(
+    ("steps", "width", "depth", "drafted"),
+    [
+        (3, 4, 3, 300),  # a chain of EAGLE-3
+        (12, 12, 11, 1100),  # n-gram as it starts with breadth 1: steps = draft tokens / breadth, root included
+        (1, 12, 11, None),  # n-gram as it starts: breadth 10, and a tree's nodes are no row of drafts
+        (5, 16, 15, None),  # a tree of EAGLE-3
+    ],
+)
+def test_k_is_what_is_proposed_in_a_step_and_not_sglangs_number_of_steps(
+    steps: int, width: int, depth: int, drafted: int | None
+) -> None:
+    page = (
+        sample("sglang:spec_num_steps", steps)
+        + sample("sglang:spec_num_draft_tokens", width)
+        + sample("sglang:spec_verify_calls_total", 100)
+        + sample("sglang:generation_tokens_total", 140)
+    )
+    (model,) = read(page)["models"]
+    assert (model["k"], model["draft_tokens"], model["accepted_tokens"]) == (depth, drafted, 40)
+    (model,) = read(page.replace(" 100\n", " 200\n").replace(" 140\n", " 290\n"), since=page)["models"]
+    assert (model["k"], model["draft_tokens"], model["accepted_tokens"]) == (depth, drafted, 50)

@@ -23,6 +23,7 @@ from specwatch_dashboards.promql import (
     largest,
     limit,
     ratio,
+    smallest,
     total,
 )
 
@@ -39,6 +40,7 @@ def class_panels() -> tuple[Panel, ...]:
         total("specwatch:request_draft_tokens:rate5m", CLASS, CLASSES),
     )
     score = largest("specwatch:drift_score:max", CLASS, f'traffic_class!="", {CLASSES}')
+    over = smallest("specwatch_drift_over_ratio", CLASS, f'traffic_class!="", {CLASSES}')
     verdict = largest("specwatch:drift_state:worst", CLASS, f'traffic_class!="", {CLASSES}')
     return (
         time_series(
@@ -61,10 +63,19 @@ def class_panels() -> tuple[Panel, ...]:
         ),
         time_series(
             About(
-                "Drift score by class", "Evidence over its threshold, worst pod. Good: below 0.5.", "none", width=12
+                "Drift score by class",
+                "Evidence over its threshold, worst pod. Good: below 0.5. Dashed, in a drift: evidence that it is "
+                "over; 1 ends it.",
+                "none",
+                width=12,
             ),
-            [Query(score, _CLASS_NAME), Query(limit(1, score), "Alarm at 1"), idle()],
-            Look(soft_high=1.2, marked=(("Alarm.*", BAD, True),)),
+            [
+                Query(score, _CLASS_NAME),
+                Query(over, f"way to the end: {_CLASS_NAME}"),
+                Query(limit(1, score), "Alarm at 1"),
+                idle(),
+            ],
+            Look(soft_high=1.2, marked=(("Alarm.*", BAD, True), ("way to the end.*", None, True))),
         ),
         state_timeline(
             About("Verdict by class", "Worst pod. Good: OK all along.", "none", width=12),

@@ -28,7 +28,7 @@ from specwatch_dashboards.pages.frame import (
     variables,
 )
 from specwatch_dashboards.pages.speculation_now import verdicts_now
-from specwatch_dashboards.pages.tau import BASELINE, LENGTH, SCORE, SPEEDUP, VERDICT, at_positions
+from specwatch_dashboards.pages.tau import BASELINE, LENGTH, OVER, SCORE, SPEEDUP, VERDICT, at_positions
 from specwatch_dashboards.promql import (
     CLASS,
     CLASSES,
@@ -247,13 +247,19 @@ def _changed(source: Source) -> tuple[Panel, ...]:
             About(
                 "Drift score over threshold",
                 "Evidence that the draft no longer fits, over its threshold. Good: below 0.5. At 1 it is an alarm. "
+                "Dashed, in a drift: evidence that it is over, of the pod farthest from it; 1 ends it. "
                 "Absent while nothing can be judged.",
                 "none",
                 links=_TO_DRAFT,
                 height=7,
             ),
-            [Query(SCORE, MODEL_NAME), Query(limit(1, SCORE), "Alarm at 1"), idle()],
-            Look(soft_high=1.2, marked=(("Alarm.*", BAD, True),)),
+            [
+                Query(SCORE, MODEL_NAME),
+                Query(OVER, f"way to the end: {MODEL_NAME}"),
+                Query(limit(1, SCORE), "Alarm at 1"),
+                idle(),
+            ],
+            Look(soft_high=1.2, marked=(("Alarm.*", BAD, True), ("way to the end.*", None, True))),
         ),
         table(
             About(

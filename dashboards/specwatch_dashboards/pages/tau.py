@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from specwatch_dashboards.promql import MODEL, MODELS, largest, ratio, total
+from specwatch_dashboards.promql import MODEL, MODELS, largest, ratio, smallest, total
 from specwatch_dashboards.source import Source
 
 # Counts of two definitions are never added up: divide within each, then show the larger.
@@ -19,6 +19,7 @@ LENGTH: Final = f"1 + max by ({MODEL}) ({ratio(total(ACCEPTED, _DEFINED), total(
 RATE: Final = f"max by ({MODEL}) ({ratio(total(ACCEPTED, _DEFINED), total(DRAFTED, _DEFINED))})"
 BASELINE: Final = largest("specwatch_drift_baseline_length_tokens", MODEL, f'traffic_class="", {MODELS}')
 SCORE: Final = largest("specwatch:drift_score:max", MODEL, f'traffic_class="", {MODELS}')
+OVER: Final = smallest("specwatch_drift_over_ratio", MODEL, f'traffic_class="", {MODELS}')
 VERDICT: Final = largest("specwatch:drift_state:worst", MODEL, f'traffic_class="", {MODELS}')
 SPEEDUP: Final = largest("specwatch:payoff_speedup:median")
 

@@ -138,8 +138,9 @@ def _settle_model(page: Page, model: str, readings: Readings, moved: Readings, *
         page.speculative.add(model)
     page.declared[model] = declared = _declared(readings, moved)
     steps, width = readings.get(STEPS), readings.get(WIDTH)
-    if steps:
-        page.speculative_tokens[model] = int(steps)
+    proposed = _proposed(readings)
+    if proposed:
+        page.speculative_tokens[model] = proposed
     if steps == 0 and (moved.get(VERIFY_CALLS) or readings.get(LENGTH)):
         page.note("not_drafting", "spec_num_steps is 0: the adaptive tier switched drafting off; not a collapse.")
     if declared is not Declared.CONFIGURED or not (readings.get(LENGTH) or readings.get(RATE)):
@@ -158,6 +159,15 @@ def _settle_model(page: Page, model: str, readings: Readings, moved: Readings, *
         page.note("stale_gauge", "Nothing is running, and SGLang keeps the last interval's acceptance when idle.")
 
 
+def _proposed(readings: Readings) -> int:
+    """K, the draft tokens of one verify call: all nodes but the root, else the steps; 0 if off or not told.
+
+    Steps alone are no K: n-gram's are by default its nodes over its breadth, 12 // 10 = 1 (0.5.17).
+    """
+    steps, width = readings.get(STEPS), readings.get(WIDTH)
+    return int(width - 1 if steps and width and width > 1 else steps or 0)
+
+
 def _declared(readings: Readings, moved: Readings) -> Declared:
     """SGLang exports zeros when speculation is off, and before it was first used."""
     if readings.get(STEPS) or readings.get(LENGTH) or readings.get(RATE):
@@ -174,9 +184,9 @@ class _Derivation:
     """Draft steps, draft tokens and accepted tokens from verify calls and generated tokens.
 
     Draft steps = verify calls, but for the adaptive tier 0, whose one-node verifies have no draft. Draft tokens =
-    draft steps * K, if K is the same on this page and the one before; exact for chains (topk = 1, the width is
-    K+1), and left out for trees, whose width counts nodes. A first page is taken to have had its K all along,
-    unless drafting is off now: then what its verify calls were is unknown.
+    draft steps * K, if K is the same on this page and the one before; exact for chains, whose width is K+1, one
+    more than the steps at most, and left out for trees, whose width counts nodes. A first page is taken to have had
+    its K all along, unless drafting is off now: then what its verify calls were is unknown.
     """
 
     def __init__(self, page: Page, readings: Mapping[str, Readings]) -> None:
@@ -194,9 +204,9 @@ class _Derivation:
         self, key: Key, verified: float, increases: Mapping[Key, float], before: Mapping[str, int] | None
     ) -> dict[Key, float]:
         readings = self._readings.get(key.model, {})
-        depth, width = readings.get(STEPS), readings.get(WIDTH)
+        steps, width, proposed = readings.get(STEPS), readings.get(WIDTH), _proposed(readings)
         drafts = Key(catalog.DRAFTS.name, key.model, key.engine, "")
-        if depth == 0:
+        if steps == 0:
             return {} if before is None else {drafts: 0.0}
         found = {drafts: verified}
         generated = increases.get(drafts._replace(metric=catalog.GENERATION_TOKENS.name))
@@ -204,10 +214,10 @@ class _Derivation:
             found[drafts._replace(metric=catalog.ACCEPTED_TOKENS.name)] = generated - verified
         elif generated is not None:
             self._page.note("inconsistent_counts", "Fewer tokens than verify calls; accepted tokens are unknown.")
-        if not depth or width != depth + 1:
+        if not steps or not 1 < (width or 0) <= steps + 1:
             return found
-        if before is not None and before.get(key.model, depth) != depth:
+        if before is not None and before.get(key.model, proposed) != proposed:
             self._page.note("k_changed", "K changed between two pages; draft tokens of that span are unknown.")
         else:
-            found[drafts._replace(metric=catalog.DRAFT_TOKENS.name)] = verified * depth
+            found[drafts._replace(metric=catalog.DRAFT_TOKENS.name)] = verified * proposed
         return found

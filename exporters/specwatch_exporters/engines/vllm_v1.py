@@ -12,6 +12,7 @@ from specwatch_exporters.engines.intake import Dialect, Intake, Target, instance
 from specwatch_exporters.exposition import Exposition
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page
 from specwatch_exporters.request_catalog import INTER_CHUNK
+from specwatch_exporters.request_labels import UNKNOWN
 from specwatch_exporters.step_catalog import STEP_BATCH
 
 PREFIXES = ("vllm:", "vllm_", "ray_vllm:", "ray_vllm_")
@@ -103,6 +104,7 @@ class VllmV1Reader:
             page.declared[model] = _declared(drafts.get(model), speculative=speculative, whole=whole)
             if speculative:
                 page.speculative.add(model)
+        page.methods = _methods(exposition, page.speculative)
         _note_oddities(page, exposition, names)
         return page
 
@@ -180,6 +182,17 @@ def _declared(drafts: tuple[float, float] | None, *, speculative: bool, whole: b
     if speculative:
         return Declared.UNKNOWN
     return Declared.OFF if whole else Declared.UNKNOWN
+
+
+def _methods(exposition: Exposition, speculative: AbstractSet[str]) -> dict[str, str]:
+    """Per model that speculates, the method that specwatch's plugin names; vLLM's own series name none."""
+    return {
+        sample.labels["model"]: sample.labels["method"]
+        for family in exposition.families
+        if family.name == catalog.SPECULATION_INFO.name
+        for sample in family.samples
+        if sample.labels.get("model") in speculative and sample.labels.get("method", UNKNOWN) != UNKNOWN
+    }
 
 
 def _note_oddities(page: Page, exposition: Exposition, names: AbstractSet[str]) -> None:

@@ -20,6 +20,7 @@ CASES: Final = ROOT / "tests" / "cases"
 PAGES: Final = {
     "vllm-0.25.1": CAPTURES / "vllm-0.25.1-h200" / "l70-eagle3.prom",
     "vllm-0.25.1-off": CAPTURES / "vllm-0.25.1-h200" / "l70-off.prom",
+    "vllm-0.25.1-plugin": CAPTURES / "vllm-0.25.1-h200-plugin" / "eagle3-c32-after.prom",
     "vllm-0.32.0": CAPTURES / "vllm-0.32.0-cpu" / "draft-k4.prom",
     "vllm-0.32.0-dp2": CAPTURES / "vllm-0.32.0-cpu" / "draft-k4-dp2.prom",
     "vllm-0.33.0": CAPTURES / "from-source" / "vllm-0.33.0-python-k3.prom",
@@ -27,6 +28,8 @@ PAGES: Final = {
     "vllm-0.33.0-off": CAPTURES / "from-source" / "vllm-0.33.0-python-nospec.prom",
     "vllm-0.33.0-rust": CAPTURES / "from-source" / "vllm-0.33.0-rust-frontend-k3.openmetrics",
     "sglang-0.5.17": CAPTURES / "sglang-0.5.17-h200" / "llama-8b-eagle3.prom",
+    "sglang-0.5.17-off": CAPTURES / "sglang-0.5.17-h200-loaded" / "off-c32-after.prom",
+    "sglang-0.5.17-ngram": CAPTURES / "sglang-0.5.17-h200-loaded" / "ngram-c32-after.prom",
     "sglang-0.5.23": CAPTURES / "from-source" / "sglang-0.5.23-tp2-eagle3.prom",
     "trtllm-main": CAPTURES / "from-source" / "trtllm-main-eagle3-prometheus.prom",
 }

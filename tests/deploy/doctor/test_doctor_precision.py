@@ -17,6 +17,7 @@ from specwatch_deploy.doctor.finding import Severity
 from specwatch_deploy.scale.scale_build import build as build_scaler
 from specwatch_deploy.scale.scale_settings import DemandSettings
 from specwatch_deploy.scale.scaler_settings import Scaler, ScalerSettings
+from specwatch_exporters.exposition import parse
 
 QUERIES: Final = [
     line
@@ -79,3 +80,14 @@ def test_our_scalers_are_clean(origin: Origin, scaler: Scaler, pages: tuple[str,
     files = build_scaler(DEMAND, chosen, origin, {"release": "kube-prometheus-stack"})
     assert all(list(yaml.safe_load_all(text)) for text in files.values())
     assert codes(ask(files=files, engines=[page(one) for one in pages])) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_series_that_a_page_has_is_not_said_to_be_missing(name: str) -> None:
+    content_type = "application/openmetrics-text" if PAGES[name].suffix == ".openmetrics" else ""
+    families = parse(PAGES[name].read_text(), content_type).families
+    series = {sample.name for family in families for sample in family.samples}
+    asked = sorted(one for one in series if one.startswith(("vllm:", "sglang:", "trtllm_", "specwatch_")))
+    assert len(asked) > 20
+    missing = [found.message for found in ask(*asked, engines=[page(name)]) if found.code.startswith("metric-")]
+    assert missing == []
