@@ -1,9 +1,14 @@
 """Settings of all tests: no test judges by the clock, so hypothesis has no deadline and calls nothing too slow.
 
+A run by hand looks at new examples each time. Where a run must say something of the change alone, as in continuous
+integration, HYPOTHESIS_PROFILE=same-examples takes the same ones every time.
+
 The end of a run says which program the tests would have liked and did not have.
 """
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,8 +21,10 @@ _WELCOME = {
     "amtool-new": "Alertmanager's configuration was checked by this system's amtool alone",
 }
 
-settings.register_profile("specwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("specwatch")
+_NO_CLOCK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("new-examples", _NO_CLOCK)
+settings.register_profile("same-examples", _NO_CLOCK, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "new-examples"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

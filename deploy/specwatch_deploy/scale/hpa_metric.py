@@ -13,6 +13,8 @@ from enum import StrEnum
 from typing import Final
 
 DEFAULT_TOLERANCE: Final = 0.1
+_MOST_MILLI: Final = 2**63 - 1
+"""A quantity's thousandths have 64 bits."""
 
 
 class MetricError(RuntimeError):
@@ -88,7 +90,7 @@ def _per_pod(milli: int, target: int, status: int, tolerance: Tolerance) -> int:
 
 
 def _milli(value: float) -> int:
-    return round(value * 1000.0)
+    return round(min(max(value * 1000.0, -_MOST_MILLI), _MOST_MILLI))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specwatch_deploy.scale.hpa_metric import ExternalTarget, Replicas, TargetType, Tolerance
@@ -52,6 +52,7 @@ def test_the_fallback_comes_after_more_than_so_many_errors(
     st.lists(st.none() | st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=3), max_size=40),
     st.integers(2, 12),
 )
+@example([[1.8e305]], 2)
 def test_lost_data_never_lowers_replicas_with_the_fallback_that_is_built(
     answers: list[list[float] | None], replicas: int
 ) -> None:
