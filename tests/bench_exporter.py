@@ -35,6 +35,7 @@ def main() -> None:
         Scraper(lambda: Fetched(200, "text/plain", text.encode(), 0.0), lambda _: EngineFacts()).scrape,
     )
     serving, processor, memory = _running_sidecar(text)
+    *_, bare_memory = _running_sidecar(text, "--no-drift")
     rows = [
         ("bare prometheus_client parse of the page", f"{bare * 1e3:.2f} ms", ""),
         ("scrape without the network, same page", f"{scrape * 1e3:.2f} ms", ""),
@@ -42,6 +43,7 @@ def main() -> None:
         ("serving /metrics over loopback, median", f"{serving * 1e3:.2f} ms", ""),
         ("processor, one scrape and one serving every 5 s", f"{processor:.2%} of a core", "0.5 %"),
         ("resident memory of the running sidecar", f"{memory:.1f} MiB", "45 MiB"),
+        ("the same without drift detection (`--no-drift`)", f"{bare_memory:.1f} MiB", ""),
     ]
     print(f"page {PAGE.name}, {len(text) / 1000:.0f} KB; Python {sys.version.split()[0]}; {os.cpu_count()} cores\n")
     print("| what | measured | aim |\n|---|---|---|")
@@ -60,11 +62,11 @@ def _side_by_side(left: Callable[[], object], right: Callable[[], object]) -> tu
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def _running_sidecar(text: str) -> tuple[float, float, float]:
+def _running_sidecar(text: str, *options: str) -> tuple[float, float, float]:
     """Serving time in seconds, share of a core at a 5 s interval, resident MiB, of `specwatch exporter run`."""
     engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(text))
     threading.Thread(target=engine.serve_forever, daemon=True).start()
-    process = _start(f"127.0.0.1:{engine.server_port}")
+    process = _start(f"127.0.0.1:{engine.server_port}", *options)
     try:
         port = _port(process)
         _get(port)
@@ -84,10 +86,10 @@ def _running_sidecar(text: str) -> tuple[float, float, float]:
         engine.server_close()
 
 
-def _start(engine: str) -> subprocess.Popen[str]:
+def _start(engine: str, *more: str) -> subprocess.Popen[str]:
     command = [str(Path(sys.executable).with_name("specwatch")), "exporter", "run", "--engine", engine]
     options = ["--listen", "127.0.0.1:0", "--interval", "200ms", "--stale-after", "15s"]
-    return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*command, *options, *more], stderr=subprocess.PIPE, text=True)
 
 
 def _port(process: subprocess.Popen[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,10 @@ from specwatch_cli.errors import UserError
 from specwatch_cli.flags import flag
 from specwatch_cli.signals import block_signals, wait_for_stop
 from specwatch_exporters.sidecar.options import BY_FLAG
-from specwatch_exporters.sidecar.settings import SettingsError, load, unknown_variables
+from specwatch_exporters.sidecar.settings import SettingsError, SidecarSettings, load, unknown_variables
+
+if TYPE_CHECKING:
+    from specwatch_detectors.sidecar_watch import SidecarWatch
 
 app = typer.Typer(no_args_is_help=True, help="The scrape sidecar beside an engine.")
 
@@ -60,12 +63,11 @@ def run_command(
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
         stream=sys.stderr,
     )
-    from specwatch_detectors.sidecar_assembly import sidecar_watch  # noqa: PLC0415 - not needed for --help
     from specwatch_exporters.sidecar.run import Sidecar  # noqa: PLC0415 - starts nothing until it is needed
 
     block_signals(accepting=True)  # before any thread starts: they inherit the mask
     try:
-        watch = sidecar_watch(settings)
+        watch = _watch(settings)
     except ValueError as error:
         raise UserError(str(error), exit_code=2) from error
     sidecar = Sidecar(settings, watcher=watch)
@@ -82,6 +84,14 @@ def run_command(
     sidecar.stop()
     if watch is not None:
         watch.close()
+
+
+def _watch(settings: SidecarSettings) -> SidecarWatch | None:
+    if not settings.drift:
+        return None
+    from specwatch_detectors.sidecar_assembly import sidecar_watch  # noqa: PLC0415 - 2 MiB that not all want
+
+    return sidecar_watch(settings)
 
 
 def _nothing_to_accept() -> None:
