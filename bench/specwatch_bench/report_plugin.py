@@ -101,14 +101,17 @@ def _seconds(cell: CellReport) -> Floats:
 
 def _same(cell: CellReport) -> tuple[str, str, str]:
     """Like `_place`, where acceptance may be set for other classes, too."""
-    engine: Mapping[str, Any] = cell.head["engine"]
-    told = [engine.get(name) for name in _LIKE if name != "acceptance"]
-    return repr([*told, cell.head.get("synthetic_acceptance"), cell.head.get("version")]), cell.load, cell.dataset
+    told = [name for name in _LIKE if name != "acceptance"]
+    return _key(cell, told, cell.head.get("synthetic_acceptance"), cell.head.get("version"))
 
 
 def _place(cell: CellReport) -> tuple[str, str, str]:
+    return _key(cell, _LIKE)
+
+
+def _key(cell: CellReport, told: Sequence[str], *more: object) -> tuple[str, str, str]:
     engine: Mapping[str, Any] = cell.head["engine"]
-    return repr([engine.get(name) for name in _LIKE]), cell.load, cell.dataset
+    return repr([*(engine.get(name) for name in told), *more]), cell.load, cell.dataset
 
 
 def plugin_cost(pairs: list[PluginPair]) -> PluginCost:

@@ -8,16 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-
 from exporters.raw_server import RawServer, Script, Visit, raw_server
 from specwatch_exporters.proxy.proxy_limits import ProxyLimits
 from specwatch_exporters.proxy.run import RequestSidecar
 from specwatch_exporters.proxy.settings import load
 
 PATIENCE_S = 20.0
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no failure."""
 LIMITS = ProxyLimits(linger_s=0.2)
 CHAT = "/v1/chat/completions"
 

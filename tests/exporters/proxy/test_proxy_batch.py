@@ -3,10 +3,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.proxy.proxy_rig import PATIENT
 from specwatch_exporters.proxy.batch_meter import BatchMeter
 from specwatch_exporters.proxy.in_flight import InFlight
 from specwatch_exporters.proxy.response_reading import Chunk
@@ -26,7 +25,6 @@ def test_the_mean_batch_is_weighted_by_time() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.001, 10)), min_size=1, max_size=20))
-@settings(PATIENT)
 def test_the_mean_batch_is_the_sum_of_overlaps(spans: list[tuple[float, float]]) -> None:
     changes = sorted([(start, 1) for start, _ in spans] + [(start + length, -1) for start, length in spans])
     meter = BatchMeter()
@@ -75,7 +73,6 @@ CHUNKS = st.lists(st.tuples(st.floats(0, 2), st.integers(1, 5), st.integers(0, 8
 
 
 @given(CHUNKS, st.integers(0, 500))
-@settings(PATIENT)
 def test_every_token_is_given_out_once_and_no_time_is_lost(
     chunks: list[tuple[float, int, int]], tokens: int
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporters.proxy.fake_sides import Wiring
-from exporters.proxy.proxy_rig import PATIENCE_S, PATIENT, before, connection, eventually, request
+from exporters.proxy.proxy_rig import PATIENCE_S, before, connection, eventually, request
 from exporters.raw_server import answer
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.http_head import Headers, ResponseHead
@@ -112,7 +112,7 @@ class Tape:
 
 
 @given(STREAMS, st.integers(1, 40))
-@settings(PATIENT, max_examples=300)
+@settings(max_examples=300)
 def test_each_connection_to_the_engine_carries_the_one_request_that_was_read(data: bytes, step: int) -> None:
     with Wiring() as wiring:
         for start in range(0, len(data), step):
@@ -132,7 +132,7 @@ def test_each_connection_to_the_engine_carries_the_one_request_that_was_read(dat
 
 
 @given(STREAMS)
-@settings(PATIENT, max_examples=150)
+@settings(max_examples=150)
 def test_however_requests_are_cut_into_packets_the_engine_gets_the_same(data: bytes) -> None:
     def forwarded(step: int) -> list[bytes]:
         with Wiring() as wiring:
@@ -166,7 +166,7 @@ ANSWERS = st.lists(RESPONSE_FRAGMENTS | st.binary(max_size=20), max_size=12).map
 
 
 @given(ANSWERS, st.integers(1, 40), st.sampled_from([b"GET", b"HEAD"]))
-@settings(PATIENT, max_examples=300)
+@settings(max_examples=300)
 def test_any_answer_is_passed_on_or_broken_off(data: bytes, step: int, method: bytes) -> None:
     with Wiring() as wiring:
         wiring.client.data_received(method + b" / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -179,7 +179,6 @@ def test_any_answer_is_passed_on_or_broken_off(data: bytes, step: int, method: b
 
 
 @given(ANSWERS)
-@settings(PATIENT)
 def test_however_an_answer_is_cut_into_packets_it_reads_the_same(data: bytes) -> None:
     def parsed(step: int) -> tuple[list[int], bytes, bool, bool]:
         parser = ResponseParser(b"GET", Wiring().limits)
@@ -247,7 +246,7 @@ OBJECTS = st.recursive(
 
 
 @given(st.sampled_from(Api), st.lists(OBJECTS, max_size=6), st.binary(max_size=30))
-@settings(PATIENT, max_examples=300)
+@settings(max_examples=300)
 def test_any_events_are_read_without_a_failure(api: Api, found: list[Any], tail: bytes) -> None:
     wiring = Wiring()
     watch = wiring.watch(api)
@@ -264,7 +263,7 @@ def test_any_events_are_read_without_a_failure(api: Api, found: list[Any], tail:
 
 
 @given(st.sampled_from(Api), OBJECTS)
-@settings(PATIENT, max_examples=200)
+@settings(max_examples=200)
 def test_any_body_is_read_without_a_failure(api: Api, found: Any) -> None:
     wiring = Wiring()
     watch = wiring.watch(api)
@@ -275,7 +274,6 @@ def test_any_body_is_read_without_a_failure(api: Api, found: Any) -> None:
 
 
 @given(st.sampled_from(Api), st.lists(st.binary(max_size=60), max_size=8))
-@settings(PATIENT)
 def test_any_bytes_are_read_without_a_failure(api: Api, parts: list[bytes]) -> None:
     reading = read_response(api, Headers([(b"content-type", b"text/event-stream")]), 1000)
     for part in parts:
@@ -287,7 +285,7 @@ def test_raw_bytes_on_real_sockets_leave_the_sidecar_at_work(caplog: pytest.LogC
     with before(answer(b"ok")) as (_, running):
 
         @given(STREAMS)
-        @settings(PATIENT, max_examples=60)
+        @settings(max_examples=60)
         def throw(data: bytes) -> None:
             with connection(running.port) as sock:
                 sock.sendall(data)

@@ -6,11 +6,11 @@ import gzip
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.proxy.fake_sides import Wiring
-from exporters.proxy.proxy_rig import CHAT, PATIENT
+from exporters.proxy.proxy_rig import CHAT
 from specwatch_exporters.proxy.request_reading import StreamSearch
 
 TEXT = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
@@ -101,7 +101,6 @@ def test_an_error_is_no_end_of_waiting() -> None:
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.lists(st.integers(1, 60), max_size=20), st.booleans())
-@settings(PATIENT)
 def test_a_search_finds_it_wherever_the_parts_are_cut(
     before: int, behind: int, steps: list[int], escaped: bool
 ) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from exporters.proxy.proxy_rig import (
     CHAT,
-    PATIENT,
     ask,
     before,
     body_of,
@@ -144,7 +143,7 @@ CHAT_STREAM = (
 
 
 @given(st.integers(1, 80), st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(PATIENT, max_examples=60)
+@settings(max_examples=60)
 def test_however_a_stream_is_cut_into_packets_it_reads_the_same(step: int, end: str) -> None:
     reading, chunks = read(Api.CHAT, CHAT_STREAM.replace("\n", end).encode(), step)
     assert sum(events for chunk in chunks for events, _ in chunk.values()) == 3

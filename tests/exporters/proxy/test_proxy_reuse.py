@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from exporters.proxy.proxy_rig import (
     CHAT,
-    PATIENT,
     before,
     chunked,
     connection,
@@ -73,7 +72,7 @@ def test_a_body_is_no_part_of_the_next_head(size: int, coding: str) -> None:
     ),
     st.sampled_from([1000, 65_536, 262_144, 10_000_000]),
 )
-@settings(PATIENT, max_examples=25)
+@settings(max_examples=25)
 def test_however_requests_are_cut_none_is_refused(messages: list[tuple[int, str]], step: int) -> None:
     found = Requests()
     parser = RequestParser(found, LIMITS)

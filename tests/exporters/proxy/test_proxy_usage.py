@@ -5,12 +5,11 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.proxy.proxy_rig import (
     CHAT,
-    PATIENT,
     ask,
     before,
     body_of,
@@ -106,7 +105,6 @@ def test_an_answer_that_cannot_be_read_is_not_filtered(kind: bytes) -> None:
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.booleans(),
 )
-@settings(PATIENT)
 def test_only_the_extra_event_is_taken_out(data: list[str], step: int, end: str, closed: bool) -> None:
     def stream(lines: list[str]) -> bytes:
         text = "".join(f": note{end}data: {line}{end}{end}" for line in lines)

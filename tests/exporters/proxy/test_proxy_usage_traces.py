@@ -8,12 +8,11 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.proxy.proxy_rig import (
     CHAT,
-    PATIENT,
     ask,
     before,
     body_of,
@@ -142,7 +141,6 @@ JSON = st.recursive(
     st.booleans(),
     st.sampled_from([None, 0, 3]),
 )
-@settings(PATIENT)
 def test_any_other_field_means_the_same(
     fields: dict[str, Any], options: dict[str, Any] | None, plain: bool, indent: int | None
 ) -> None:
@@ -174,7 +172,6 @@ COMMENTS = (": ping", ": data: {}", "event: ping", "id: 1", ": " + USAGE)
     st.integers(1, 60),
     st.booleans(),
 )
-@settings(PATIENT)
 def test_the_stamp_finds_its_event_past_comments(
     first: list[str],
     between: list[str],
