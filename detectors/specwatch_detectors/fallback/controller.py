@@ -74,7 +74,7 @@ class Controller:
 
     @property
     def view(self) -> ControllerView:
-        """What can be seen of it now."""
+        """What its last finished round found."""
         return self._book.view
 
     def round(self) -> ControllerView:

@@ -32,7 +32,8 @@ class ControllerBook:
         now: time of the round, seconds.
         resumed_at: time of the entry that was gone on from, until what it left half done was looked at; else None.
         troubles: by kind, in one sentence each.
-        view: what it shows.
+        next: what it shows once the round has ended.
+        view: what it shows: all of it from one round, so that no decision stands beside what it was not made from.
     """
 
     def __init__(self, rules: Rules, log: AuditLog, can_probe: str) -> None:
@@ -42,7 +43,7 @@ class ControllerBook:
         self.now = 0.0
         self.resumed_at: float | None = None
         self.troubles: dict[str, str] = {}
-        self.view = ControllerView(rules.model, rules.policy, rules.acting, can_probe)
+        self.view = self.next = ControllerView(rules.model, rules.policy, rules.acting, can_probe)
 
     def open(self) -> Memory | None:
         """Open the log, and remember what its last entry holds; None if it has none.
@@ -96,12 +97,13 @@ class ControllerBook:
         self.write(kind, replace(self.known, transition=transition), words, **more)
 
     def show(self, **changes: Any) -> None:
-        """Change what is shown."""
-        self.view = replace(self.view, **changes)
+        """Change what will be shown."""
+        self.next = replace(self.next, **changes)
 
     def shown(self, *, leading: bool) -> ControllerView:
-        """What is shown at the end of a round."""
+        """The round has ended: show what it has found."""
         self.show(leading=leading, memory=self.memory, troubles=dict(self.troubles))
+        self.view = self.next
         return self.view
 
     def trouble(self, kind: str, words: str) -> None:

@@ -119,7 +119,7 @@ class Mover:
 
     def _show_lever(self, shares: Shares, *, settled: bool) -> None:
         """What was read of the lever at the round's start is not where this round has left it."""
-        seen = self._book.view.position
+        seen = self._book.next.position
         if seen is not None and not same_shares(seen.shares, shares):
             self._book.show(position=replace(seen, shares=dict(shares), settled=settled))
 

@@ -56,6 +56,25 @@ def test_metrics_of_a_life(new_rig: NewRig) -> None:
     assert value(own, "probe_under_way") == 1.0
 
 
+def test_what_is_seen_in_the_middle_of_a_round_is_the_last_finished_one(new_rig: NewRig) -> None:
+    """A page asked for while an entry is written once showed new figures beside the decision before them."""
+    own = new_rig(bad_for(900.0))
+    finished, torn = own.controller.view, 0
+    append = own.log.append
+
+    def slow_append(entry: Any) -> None:
+        nonlocal torn
+        torn += own.controller.view is not finished
+        append(entry)
+
+    own.log.append = slow_append  # type: ignore[method-assign]
+    for _ in range(60):
+        finished = own.rounds(1)
+    assert own.lever.calls != []
+    assert len(own.entries()) > 60
+    assert torn == 0
+
+
 def test_every_row_of_the_catalogue_is_exported(new_rig: NewRig) -> None:
     own = new_rig(lambda _: 0.8)
     own.until(at_rest(Level.NGRAM))
