@@ -1,53 +1,59 @@
-"""Assembly of the command line: groups are added here, errors become one line here."""
+"""Assembly of the command line: commands and groups are named here, errors become one line here."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from specwatch_cli import (
-    alerts,
-    bench,
-    classes,
-    dashboards,
-    detect,
-    doctor,
-    exporter,
-    fallback,
-    proxy,
-    scale,
-    slack,
-)
-from specwatch_cli.demo import demo_command
 from specwatch_cli.errors import UserError
-from specwatch_cli.inject import inject_command
-from specwatch_cli.inspect import inspect_command
 
-app = typer.Typer(
-    name="specwatch",
-    help="Monitoring and SRE toolkit for LLM serving with speculative decoding.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+COMMANDS: Final = ("inspect", "inject", "demo")
+"""Commands: module `specwatch_cli.NAME` holds the function `NAME_command`."""
+
+GROUPS: Final = (
+    "exporter",
+    "proxy",
+    "classes",
+    "detect",
+    "fallback",
+    "bench",
+    "alerts",
+    "slack",
+    "dashboards",
+    "scale",
+    "doctor",
 )
-app.command("inspect")(inspect_command)
-app.command("inject")(inject_command)
-app.command("demo")(demo_command)
-app.add_typer(exporter.app, name="exporter")
-app.add_typer(proxy.app, name="proxy")
-app.add_typer(classes.app, name="classes")
-app.add_typer(detect.app, name="detect")
-app.add_typer(fallback.app, name="fallback")
-app.add_typer(bench.app, name="bench")
-app.add_typer(alerts.app, name="alerts")
-app.add_typer(slack.app, name="slack")
-app.add_typer(dashboards.app, name="dashboards")
-app.add_typer(scale.app, name="scale")
-app.add_typer(doctor.app, name="doctor")
+"""Groups of commands: module `specwatch_cli.NAME` holds the group `app`."""
+
+
+def command_line(asked: str = "") -> typer.Typer:
+    """The command line.
+
+    Args:
+        asked: name of the one command or group that is wanted. What is loaded here, a sidecar carries in every pod:
+            only this one is loaded, or all of them where none has this name, for help and for mistakes.
+    """
+    app = typer.Typer(
+        name="specwatch",
+        help="Monitoring and SRE toolkit for LLM serving with speculative decoding.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+    )
+    app.callback()(_root)
+    one = asked in COMMANDS or asked in GROUPS
+    for name in COMMANDS:
+        if name == asked or not one:
+            app.command(name)(getattr(import_module(f"specwatch_cli.{name}"), f"{name}_command"))
+    for name in GROUPS:
+        if name == asked or not one:
+            app.add_typer(import_module(f"specwatch_cli.{name}").app, name=name)
+    return app
 
 
 def _version(show: bool) -> None:
@@ -56,7 +62,6 @@ def _version(show: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     _show_version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -68,7 +73,7 @@ def _root(
 def run() -> None:
     """Entry point: a user's mistake is one line on stderr, never a traceback."""
     try:
-        app()
+        command_line(next(iter(sys.argv[1:]), ""))()
     except UserError as error:
         typer.echo(f"specwatch: {error}", err=True)
         sys.exit(error.exit_code)

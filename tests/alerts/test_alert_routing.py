@@ -23,7 +23,7 @@ from specwatch_alerts.inhibition import (
     inhibit_rules,
 )
 from specwatch_alerts.routing import Receivers, Routing, Severities
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from tools.tool_paths import BIN_FOLDER, find_tool, is_program
 
 AMTOOLS = ("amtool", *(("amtool-new",) if is_program(BIN_FOLDER / "amtool-new") else ()))
@@ -181,7 +181,7 @@ def test_an_address_that_is_none_is_refused_in_one_line(url: str) -> None:
 
 
 def test_the_command_prints_a_file_and_says_that_nobody_is_paged(tmp_path: Path) -> None:
-    printed = CliRunner().invoke(app, ["alerts", "alertmanager"])
+    printed = CliRunner().invoke(command_line(), ["alerts", "alertmanager"])
     assert printed.exit_code == 0
     assert yaml.safe_load(printed.stdout)["receivers"][0]["name"] == "specwatch-page"
     assert "no pager" in printed.stderr
@@ -189,7 +189,7 @@ def test_the_command_prints_a_file_and_says_that_nobody_is_paged(tmp_path: Path)
     out, values = tmp_path / "am.yml", tmp_path / "values.toml"
     values.write_text('[severities]\npage = "critical"\n')
     arguments = ["--values", str(values), "--out", str(out), "--pager-url", "http://pager.example.com/"]
-    written = CliRunner().invoke(app, ["alerts", "alertmanager", *arguments])
+    written = CliRunner().invoke(command_line(), ["alerts", "alertmanager", *arguments])
     assert (written.exit_code, written.stderr) == (0, "")
     assert 'severity="critical"' in out.read_text()
     assert "No pager" not in out.read_text()

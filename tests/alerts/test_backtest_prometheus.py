@@ -16,7 +16,7 @@ from engine.engine_process import free_port, http_status
 from specwatch_alerts.backtest import Span, backtest
 from specwatch_alerts.backtest_rules import rule_set
 from specwatch_alerts.backtest_source import RangeSource
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_detectors.history_live import connect
 from tools.tool_paths import find_tool
 
@@ -155,7 +155,7 @@ def test_it_fires_when_promtool_says_that_it_fires(past: tuple[str, int], tmp_pa
 def test_the_command_tells_of_the_rules_that_are_shipped(past: tuple[str, int]) -> None:
     url, _ = past
     printed = CliRunner().invoke(
-        app, ["alerts", "backtest", "--prometheus", url, "--days", "1", "--format", "json"]
+        command_line(), ["alerts", "backtest", "--prometheus", url, "--days", "1", "--format", "json"]
     )
     assert printed.exit_code == 0, printed.output
     body = json.loads(printed.stdout)
@@ -181,7 +181,9 @@ def test_the_command_draws_a_table(past: tuple[str, int], monkeypatch: pytest.Mo
         "SpecwatchDraftDrifted",
     ]
     arguments = [word for name in names for word in ("--alert", name)]
-    printed = CliRunner().invoke(app, ["alerts", "backtest", "--prometheus", url, "--days", "1", *arguments])
+    printed = CliRunner().invoke(
+        command_line(), ["alerts", "backtest", "--prometheus", url, "--days", "1", *arguments]
+    )
     assert printed.exit_code == 0, printed.output
     assert "namespace=serving model=llama" in printed.stdout
     assert "not evaluated" in printed.stdout
@@ -201,7 +203,9 @@ def test_the_command_draws_a_table(past: tuple[str, int], monkeypatch: pytest.Mo
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], code: int, words: str) -> None:
-    result = CliRunner().invoke(app, ["alerts", "backtest", "--prometheus", "http://127.0.0.1:1", *arguments])
+    result = CliRunner().invoke(
+        command_line(), ["alerts", "backtest", "--prometheus", "http://127.0.0.1:1", *arguments]
+    )
     assert result.exception is not None
     assert getattr(result.exception, "exit_code", None) == code
     assert words in str(result.exception)

@@ -11,12 +11,12 @@ from specwatch_alerts import runbook_files
 from specwatch_alerts.runbook_files import RunbookError, runbook_names, runbook_text
 from specwatch_cli import alerts_runbook
 from specwatch_cli.errors import UserError
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 
 
 def test_a_runbook_is_printed_as_it_is_into_a_pipe() -> None:
     for name in runbook_names():
-        printed = CliRunner().invoke(app, ["alerts", "runbook", name])
+        printed = CliRunner().invoke(command_line(), ["alerts", "runbook", name])
         assert (printed.exit_code, printed.output) == (0, runbook_text(name))
 
 

@@ -18,7 +18,7 @@ from specwatch_alerts.lint import EXPECTED
 from specwatch_alerts.metric_facts import facts_of
 from specwatch_alerts.origin import Origin
 from specwatch_alerts.runbook_files import runbook_names
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_exporters.engines import sglang, vllm_v1
 
 ORIGINS = {one.name: one.origins for one in load_definitions()}
@@ -105,7 +105,7 @@ def test_no_two_runbooks_share_a_paragraph() -> None:
 
 def accepts(words: list[str], *, whole: bool) -> None:
     """Fail unless `specwatch` has this command with these options; whole: and nothing that it needs is left out."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(command_line())
     context = command.make_context("specwatch", list(words[1:]), resilient_parsing=True)
     rest = list(words[1:])
     while hasattr(command, "resolve_command"):

@@ -242,7 +242,7 @@ def test_a_quantisation_that_makes_no_sense_is_refused(shape: str, asked: str, w
     ],
 )
 def test_the_command_refuses_in_one_line(options: list[str], words: str) -> None:
-    done = CliRunner().invoke(main.app, ["bench", "capacity", *options])
+    done = CliRunner().invoke(main.command_line(), ["bench", "capacity", *options])
     assert isinstance(done.exception, UserError)
     assert words in str(done.exception)
     assert "\n" not in str(done.exception)
@@ -250,7 +250,7 @@ def test_the_command_refuses_in_one_line(options: list[str], words: str) -> None
 
 
 def test_the_command_says_what_fits() -> None:
-    done = CliRunner().invoke(main.app, ["bench", "capacity", "llama-3.3-70b", "--quantisation", "fp8"])
+    done = CliRunner().invoke(main.command_line(), ["bench", "capacity", "llama-3.3-70b", "--quantisation", "fp8"])
     assert done.exit_code == 0, done.output
     rows = {line.split("|")[1].strip(): line for line in done.output.splitlines() if line.startswith("|")}
     assert "does not fit" not in rows["H200 141 GB"]

@@ -155,7 +155,7 @@ def test_the_command_prints_tables_and_takes_prices_of_ones_own(tmp_path: Path) 
     prices = tmp_path / "prices.toml"
     prices.write_text(ROW)
     options = ["bench", "cost", str(folder), "--gpu-hour", "2", "--utilisation", "1", "--prices", str(prices)]
-    done = CliRunner().invoke(main.app, options)
+    done = CliRunner().invoke(main.command_line(), options)
     assert done.exit_code == 0, done.output
     assert "At $2.00 per GPU hour and 100 % utilisation" in done.output
     assert "| v m | " in done.output

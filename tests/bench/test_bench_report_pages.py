@@ -199,13 +199,13 @@ def test_a_report_of_imported_cells_says_nothing_of_their_host_and_load(tmp_path
 def test_the_command_writes_the_report_and_says_where(tmp_path: Path) -> None:
     folder = small_results(tmp_path / "results")
     manifest(folder, {"off": ["chat"], "eagle3": None})
-    done = CliRunner().invoke(main.app, ["bench", "report", str(folder)])
+    done = CliRunner().invoke(main.command_line(), ["bench", "report", str(folder)])
     assert done.exit_code == 0, done.output
     out = folder / "report"
     assert f"{out / HTML}, {out / MARKDOWN} and " in done.output.replace("\n", "")
     (out / "old.svg").write_text("<svg/>")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert CliRunner().invoke(main.app, ["bench", "report", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(main.command_line(), ["bench", "report", str(folder)]).exit_code == 0
     after = {path.name: path.read_bytes() for path in out.iterdir()}
     assert {name: text for name, text in before.items() if name != "old.svg"} == after
     assert "chat 16" in (out / MARKDOWN).read_text()

@@ -51,7 +51,7 @@ def test_a_torn_cell_is_named_as_missing_and_the_rest_is_reported(tmp_path: Path
     manifest(folder, {"off": ["chat"], "eagle3": ["chat"]})
     torn = folder / "cells" / f"eagle3--chat--c4--{'0' * 12}.jsonl.gz"
     torn.write_bytes(torn.read_bytes()[:300])
-    done = CliRunner().invoke(main.app, ["bench", "report", str(folder)])
+    done = CliRunner().invoke(main.command_line(), ["bench", "report", str(folder)])
     assert done.exit_code == 0, done.output
     assert f"left out: results: {torn.name}: not a whole cell" in done.stderr.replace("\n", "")
     missing = section((folder / "report" / MARKDOWN).read_text(), "What is missing")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from specwatch_cli.errors import UserError
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 
 START = 1_790_000_000
 STEP_S = 10
@@ -18,7 +18,7 @@ CLASSES = {"chat": (0.62, 0.60, 0.61), "code": (0.80, 0.82, 0.83)}
 
 
 def explain(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["detect", "explain", *(str(argument) for argument in arguments)])
+    return CliRunner().invoke(command_line(), ["detect", "explain", *(str(argument) for argument in arguments)])
 
 
 def rows(ratio: float, shares: Mapping[str, tuple[int, int]], *, classes: bool = True) -> list[dict[str, object]]:

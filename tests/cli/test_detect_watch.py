@@ -21,7 +21,7 @@ from detectors.watch.config_map_server import config_map_server
 from detectors.watch.prometheus_api import Api, prometheus_api
 from detectors.watch.sample_store import FakePod, SampleStore, scrape_requests
 from specwatch_cli.errors import UserError
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_detectors.baseline import Baseline
 from specwatch_detectors.profile import ModelProfile, Profile, StreamProfile
 from specwatch_detectors.watch.file_store import FileStore
@@ -167,7 +167,7 @@ def test_a_profile_of_another_model_is_said(api: Api, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_flag_is_one_line_and_status_2(api: Api, arguments: list[str], words: str) -> None:
-    done = CliRunner().invoke(app, ["detect", "watch", "--prometheus", api.url, "--once", *arguments])
+    done = CliRunner().invoke(command_line(), ["detect", "watch", "--prometheus", api.url, "--once", *arguments])
     assert isinstance(done.exception, UserError)
     assert done.exception.exit_code == 2
     assert words in str(done.exception)

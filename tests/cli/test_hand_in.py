@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "outputs" / "skill-inference-server.md"
@@ -54,7 +54,7 @@ def test_what_was_asked_for_is_measured() -> None:
 
 def options_of(words: list[str]) -> set[str]:
     """Options of the command that words name."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(command_line())
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]
     assert not hasattr(command, "commands"), words

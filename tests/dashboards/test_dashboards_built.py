@@ -14,7 +14,7 @@ from specwatch_alerts import definition
 from specwatch_alerts.promql import parse
 from specwatch_alerts.promql_tree import Binary, Node, Number, selectors, walk
 from specwatch_cli.errors import UserError
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_dashboards.build import build, file_text, write
 from specwatch_dashboards.grafana.time_series import IDLE_NAME
 from specwatch_dashboards.metric_check import panels_of, parsable, queries_of
@@ -176,7 +176,7 @@ def test_lines_over_time_say_when_there_is_no_traffic() -> None:
 
 def test_the_command_writes_the_files(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "boards"
-    done = CliRunner().invoke(app, ["dashboards", "build", "--out", str(out), "--source", "engine"])
+    done = CliRunner().invoke(command_line(), ["dashboards", "build", "--out", str(out), "--source", "engine"])
     assert done.exit_code == 0, done.output
     assert done.output.splitlines() == [f"wrote {out / f'{uid}.json'}" for uid in UIDS]
     assert json.loads((out / "specwatch-draft.json").read_text()) == DASHBOARDS[Source.ENGINE]["specwatch-draft"]
@@ -190,14 +190,14 @@ def test_other_files_in_the_folder_stay(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = CliRunner().invoke(app, ["dashboards", "build", "--out", str(tmp_path / "file" / "boards")])
+    done = CliRunner().invoke(command_line(), ["dashboards", "build", "--out", str(tmp_path / "file" / "boards")])
     assert isinstance(done.exception, UserError)
     assert str(done.exception) == f"cannot write {tmp_path / 'file' / 'boards'}: Not a directory"
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "specwatch_dashboards.build", None)
-    done = CliRunner().invoke(app, ["dashboards", "build", "--out", str(tmp_path)])
+    done = CliRunner().invoke(command_line(), ["dashboards", "build", "--out", str(tmp_path)])
     assert isinstance(done.exception, UserError)
     assert "pip install '.[dashboards]'" in str(done.exception)
     assert done.exception.exit_code == 2

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 from alerts.slack.slack_blocks_check import refusal
 from alerts.slack.slack_server import CHANNEL, TOKEN, SlackServer
 from specwatch_cli.errors import UserError
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 
 
 def ran(*arguments: str) -> tuple[int, str]:
     """Exit status and output, with the line of a user's mistake."""
-    found = CliRunner().invoke(app, ["slack", *arguments])
+    found = CliRunner().invoke(command_line(), ["slack", *arguments])
     if isinstance(found.exception, UserError):
         return found.exception.exit_code, str(found.exception)
     assert found.exception is None or isinstance(found.exception, SystemExit), found.exception

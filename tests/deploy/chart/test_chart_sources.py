@@ -12,7 +12,7 @@ import yaml
 from deploy.chart.helm_chart import CHART, VALUES, Object, ci, containers, named, of_kind, pods, template
 from deploy.chart.update_chart import stale
 from specwatch_alerts.origin import Origin
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_deploy.actuators.kube_role import roles
 from specwatch_deploy.scale.adapter_objects import horizontal_pod_autoscaler
 from specwatch_deploy.scale.demand_rules import demand_group
@@ -120,7 +120,7 @@ def _rules(role: Object) -> list[str]:
 @each_mode
 def test_the_command_line_knows_every_flag(values: Path) -> None:
     """Parsed by the command itself; nothing is run."""
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(command_line())
     ours = [one for _, pod in pods(template(values).objects) for one in containers(pod) if one["name"] != "engine"]
     for one in ours:
         group, name, *flags = one["args"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from deploy.chart.kube_schemas import mistakes
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 from specwatch_deploy.inject.inject_error import InjectError
 from specwatch_deploy.inject.injection import Wishes, inject
 from specwatch_deploy.inject.marked_lines import BEGIN, END, without_marked
@@ -254,15 +254,17 @@ def test_the_command_prints_writes_and_takes_out(tmp_path: Path) -> None:
     runner, file = CliRunner(), tmp_path / "d.yaml"
     text = LAYOUTS["plain"]
     file.write_text(text)
-    printed = runner.invoke(app, ["inject", "-f", str(file), "--image", "i:1", "--requests"])
+    printed = runner.invoke(command_line(), ["inject", "-f", str(file), "--image", "i:1", "--requests"])
     assert printed.exit_code == 0
     assert printed.stdout == inject(text, Wishes(image="i:1", requests=True)).text
     assert "lead clients to port 8080" in printed.stderr
     assert file.read_text() == text
-    assert runner.invoke(app, ["inject", "-f", "-", "--image", "i:1"], input=text).stdout.startswith("# Ours")
-    assert runner.invoke(app, ["inject", "-f", str(file), "--write"]).stdout == ""
+    assert runner.invoke(command_line(), ["inject", "-f", "-", "--image", "i:1"], input=text).stdout.startswith(
+        "# Ours"
+    )
+    assert runner.invoke(command_line(), ["inject", "-f", str(file), "--write"]).stdout == ""
     assert "specwatch-state" in file.read_text()
-    runner.invoke(app, ["inject", "-f", str(file), "--remove", "--write"])
+    runner.invoke(command_line(), ["inject", "-f", str(file), "--remove", "--write"])
     assert file.read_text() == text
 
 
@@ -280,6 +282,6 @@ def test_the_command_prints_writes_and_takes_out(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_of_usage_are_one_line(arguments: list[str], content: bytes | None, message: str) -> None:
-    result = CliRunner().invoke(app, ["inject", *arguments], input=content)
+    result = CliRunner().invoke(command_line(), ["inject", *arguments], input=content)
     assert result.exit_code != 0
     assert message in str(result.exception)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from deploy.chart.helm_chart import ROOT, of_kind, template
-from specwatch_cli.main import app
+from specwatch_cli.main import command_line
 
 PAGE = (ROOT / "docs" / "kubernetes.md").read_text()
 MANIFEST = """apiVersion: apps/v1
@@ -57,7 +57,7 @@ def test_specwatch_does_what_the_page_says(tmp_path: Path) -> None:
     for words in (words[1:] for words in commands() if words[0] == "specwatch"):
         (tmp_path / "vllm-llama.yaml").write_text(MANIFEST)
         in_folder = [str(tmp_path / word) if word.endswith((".yaml", ".yml")) else word for word in words]
-        result = CliRunner().invoke(app, in_folder)
+        result = CliRunner().invoke(command_line(), in_folder)
         assert result.exit_code == 0, result.output
     assert (tmp_path / "alertmanager.yml").is_file()
 
