@@ -1,75 +1,25 @@
+"""The status page as HTML and as JSON, of every sample."""
+
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from exporters.html_document import THIN, Document
 from exporters.status_samples import GOOD, HOSTILE, SAMPLES, active
 from specwatch_exporters.acceptance import Tally
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import State
 from specwatch_exporters.sidecar.fetch_error import REMEDIES
 from specwatch_exporters.sidecar.status import Status, render_json
-from specwatch_exporters.sidecar.status_charts import positions_chart, sparkline
 from specwatch_exporters.sidecar.status_model import GLYPHS
 from specwatch_exporters.sidecar.status_page import CONTENT_SECURITY_POLICY, render_page
-from specwatch_exporters.sidecar.status_text import age_text, label, number, plain, seconds_text, share, share_text
-
-VOID = frozenset({"meta", "link", "br", "img", "input"})
-THIN = "\u202f"
-
-
-class Document(HTMLParser):
-    """Reads a page strictly: every element is closed, in order; keeps elements, attributes and visible text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.raw: dict[str, str] = {}
-        self.words: list[str] = []
-        self._open: list[str] = []
-        self.feed(html)
-        self.close()
-        assert self._open == [], "unclosed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len(dict(attrs)) == len(attrs), f"an attribute twice in <{tag}>"
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] in {"style", "script"}:
-            self.raw[self._open[-1]] = data
-        else:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        """All visible text, white space folded."""
-        return " ".join(" ".join(self.words).replace(THIN, " ").split())
-
-    def all(self, tag: str, class_: str = "") -> list[dict[str, str]]:
-        """Attributes of all elements of a kind."""
-        return [
-            attrs
-            for name, attrs in self.elements
-            if name == tag and (not class_ or class_ in attrs.get("class", "").split())
-        ]
+from specwatch_exporters.sidecar.status_text import plain
 
 
 def document(status: Status) -> Document:
@@ -78,9 +28,6 @@ def document(status: Status) -> Document:
 
 def text_of(name: str) -> str:
     return document(SAMPLES[name]).text
-
-
-# Every sample.
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -242,101 +189,6 @@ def test_hostile_texts_are_only_text(text: str) -> None:
     page = document(SAMPLES["hostile"])
     assert len(page.all("script")) == 1
     assert plain(text, 40) in "".join(page.words) or plain(text, 80) in "".join(page.words)
-
-
-@given(st.text(max_size=300))
-def test_any_text_becomes_one_bounded_printable_line(text: str) -> None:
-    shown = plain(text)
-    assert shown.isprintable()
-    assert len(plain(text, 20)) <= 20 * 10
-    assert Document(label(text)).words == ([shown] if shown else [])
-    Document(render_page(dataclasses.replace(SAMPLES["active"], version=text, models=(active(text),))).decode())
-
-
-@pytest.mark.parametrize(
-    "letter", ["\u202e", "\u2066", "\u200b", "\n", "\x00", "\x7f", "\u2028", "\ud800", "\ufeff"]
-)
-def test_letters_that_cannot_be_seen_are_spelt_out(letter: str) -> None:
-    assert plain(f"a{letter}b") == f"a{letter.encode('unicode_escape').decode()}b"
-
-
-# Numbers.
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.0, "0 s"),
-        (4e-5, "40 µs"),
-        (0.00123, "1.2 ms"),
-        (0.0184, "18.4 ms"),
-        (0.15, "150 ms"),
-        (0.9996, "1.00 s"),
-        (2.413, "2.41 s"),
-        (59.96, "60.0 s"),
-        (222, "4 min"),
-        (8000, "2.2 h"),
-    ],
-)
-def test_seconds(value: float, shown: str) -> None:
-    assert seconds_text(value).replace(THIN, " ") == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0.04, "0 s"), (5.0, "5 s"), (9.96, "10 s"), (42.4, "42 s"), (222, "4 min")]
-)
-def test_ages(value: float, shown: str) -> None:
-    assert age_text(value).replace(THIN, " ") == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.0, "0 %"), (0.57, "57.0 %"), (0.004, "0.4 %"), (0.9996, "100 %"), (1.0, "100 %"), (None, "\N{EM DASH}")],
-)
-def test_shares(value: float | None, shown: str) -> None:
-    assert share_text(value).replace(THIN, " ") == shown
-
-
-@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
-def test_no_number_is_unknown(value: float | None) -> None:
-    for shown in (number(value), share(value)):
-        assert Document(shown).text == "\N{EM DASH} unknown"
-
-
-# Charts.
-
-VALUES = st.none() | st.floats()
-
-
-@given(st.lists(VALUES, max_size=50), st.lists(VALUES, max_size=50), st.lists(VALUES, max_size=50))
-def test_any_acceptance_gives_a_chart_inside_its_frame(
-    unconditional: list[float | None], conditional: list[float | None], baseline: list[float | None]
-) -> None:
-    chart = Document(positions_chart(unconditional, conditional, baseline, '"<b>'))
-    bars = [value for value in unconditional[:32] if value is not None and math.isfinite(value)]
-    assert len(chart.all("path", "bar")) == len(bars)
-    for line in chart.all("line"):
-        assert 0 <= float(line["y1"]) <= 206
-        assert 0 <= float(line["x1"]) <= float(line["x2"]) <= 380
-
-
-@given(st.lists(st.tuples(st.floats(allow_nan=False), VALUES), max_size=40), st.sampled_from([0.0, 1.0]))
-def test_any_history_gives_a_line_inside_its_frame(points: list[tuple[float, float | None]], floor: float) -> None:
-    for path in Document(sparkline(points, 600.0, "waiting", floor)).all("path"):
-        numbers = [float(text) for text in re.findall(r"-?\d+(?:\.\d+)?", path["d"].replace("h0.1", ""))]
-        assert all(0 <= value <= 300 for value in numbers)
-
-
-def test_unknown_values_are_gaps() -> None:
-    drawn = Document(sparkline([(30, 1.0), (20, 2.0), (10, None), (5, 3.0)], 60, "waiting"))
-    assert [path["class"] for path in drawn.all("path")] == ["area", "line", "area", "line", "newest"]
-
-
-def test_a_single_unknown_position_is_a_dash() -> None:
-    assert Document(positions_chart([0.5, None])).text.count("\N{EM DASH}") == 2
-
-
-# JSON.
 
 
 @pytest.mark.parametrize("name", SAMPLES)
