@@ -51,7 +51,7 @@ def engine() -> Iterator[ReplayThread]:
 
 @pytest.fixture(scope="module")
 def prometheus(engine: ReplayThread, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    settings = load({"engine": engine.url, "listen": "127.0.0.1:0", "interval": "500ms", "stale_after": "2s"}, {})
+    settings = load({"engine": engine.url, "listen": "127.0.0.1:0", "interval": "500ms", "stale_after": "5s"}, {})
     with (
         Sidecar(settings) as sidecar,
         prometheus_scraping(
@@ -81,7 +81,7 @@ def test_the_documented_queries_give_the_engines_own_ratios(engine: ReplayThread
 
 def test_series_of_a_dead_engine_end_instead_of_freezing(engine: ReplayThread, prometheus: Prometheus) -> None:
     wait_for(prometheus, "specwatch_scrape_success", 1.0)
-    engine.restart(down_s=8.0)
+    engine.restart(down_s=14.0)
     wait_for(prometheus, "specwatch_scrape_success", 0.0)
     wait_for(prometheus, 'specwatch_speculation_state{state="stale"}', 1.0)
     wait_for(prometheus, "specwatch_drafts_total", None)

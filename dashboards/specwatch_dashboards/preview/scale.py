@@ -15,6 +15,8 @@ _TIMES: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
 _CLOCK: Final = (15.0, 30.0, *(60.0 * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440)))
 _DAY_S: Final = 86_400.0
 _WEEK_S: Final = 7 * _DAY_S
+_SMALLEST: Final = 1e-300
+"""What is nearer to 0 is drawn as 0: powers of ten and fifths of it are not numbers of full precision any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,8 @@ def linear_ends(
     seen = [*values, *(soft for soft in (soft_low, soft_high) if soft is not None)] or [0.0, 1.0]
     bottom = min(seen) if low is None else low
     top = max(seen) if high is None else high
-    if top <= bottom:
-        widened = abs(bottom) * 0.5 or 1.0
+    if top - bottom < _SMALLEST:
+        widened = abs(bottom) * 0.5 if abs(bottom) >= _SMALLEST else 1.0
         bottom, top = (bottom if low is not None else bottom - widened), bottom + widened
     step = nice_step(top - bottom, 5, unit)
     if low is None:
@@ -108,7 +110,7 @@ def linear_ends(
 
 def log_ends(values: Sequence[float]) -> tuple[float, float]:
     """Whole powers of ten around the values above 0."""
-    above = [value for value in values if value > 0] or [1.0]
+    above = [value for value in values if value >= _SMALLEST] or [1.0]
     low, high = math.floor(math.log10(min(above))), math.ceil(math.log10(max(above)))
     return 10.0**low, 10.0 ** max(high, low + 1)
 

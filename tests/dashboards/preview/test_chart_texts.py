@@ -6,7 +6,7 @@ import re
 from itertools import combinations
 from typing import Final
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from specwatch_dashboards.preview.field import Field
@@ -25,6 +25,7 @@ TEXT: Final = re.compile(r'<text class="\w+" x="([^"]+)" y="([^"]+)" text-anchor
 SIZES: Final = st.tuples(st.floats(214.0, 1400.0), st.floats(90.0, 400.0))
 UNITS: Final = st.sampled_from(("none", "s", "percentunit", "suffix: tok/s", "currencyUSD", "watt", "bytes"))
 NUMBERS: Final = st.floats(-1e300, 1e300, allow_nan=False) | st.sampled_from((0.0, 1.0, 59.0, 61.0, 3601.0))
+MOMENT: Final[tuple[Span, tuple[Kind, ...]]] = (Span(1.7e9, 1.7e9 + 10), ())
 Box = tuple[float, float, float, float, str]
 
 
@@ -78,6 +79,8 @@ def lines_over(span: Span, values: list[float], field: Field, count: int = 1) ->
 
 
 @given(spans(), SIZES, UNITS, st.lists(NUMBERS, min_size=1, max_size=8), st.none() | st.just(0.0), st.booleans())
+@example(when=MOMENT, size=(214.0, 90.0), unit="none", values=[0.0, 5e-324], low=None, logarithmic=False)
+@example(when=MOMENT, size=(214.0, 90.0), unit="none", values=[5e-324], low=None, logarithmic=True)
 def test_lines(
     when: tuple[Span, tuple[Kind, ...]],
     size: tuple[float, float],
