@@ -135,7 +135,8 @@ def _cost(
     target: Target, cell: CellReport, mix: float, settings: CostSettings, estimate: StepEstimate | None
 ) -> CellCost:
     per_second = settings.gpu_hour_usd * gpus_of(cell.head) / 3600.0
-    every = 1e6 * per_second / (settings.utilisation * cell.tok_s)
+    with np.errstate(divide="ignore"):  # a draw of the bootstrap without any answer costs without limit
+        every = 1e6 * per_second / (settings.utilisation * cell.tok_s)
     share = None if estimate is None or cell.batch is None else prefill_share(estimate, cell.batch, mix)
     return CellCost(
         label=target.label(cell.engine),

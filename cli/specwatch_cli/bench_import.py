@@ -16,7 +16,7 @@ def import_command(
         typer.Argument(
             metavar="FILE...",
             help="What vllm bench serve, SGLang bench_serving, benchmark_serving, AIPerf (its folder), GuideLLM, "
-            "GenAI-Perf, Perf Analyzer or trtllm-bench wrote or printed.",
+            "inference-perf, GenAI-Perf, Perf Analyzer or trtllm-bench wrote or printed.",
         ),
     ],
     gpu_hour: Annotated[

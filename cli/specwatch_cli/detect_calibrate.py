@@ -15,7 +15,8 @@ def calibrate_command(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="CSV (columns: docs/detect.md) or what Prometheus's /api/v1/query_range answered, plain or gzip.",
+            help="CSV (columns: docs/detect.md), what Prometheus's /api/v1/query_range answered, or vLLM's log; "
+            "plain or gzip.",
             show_default=False,
         ),
     ] = None,

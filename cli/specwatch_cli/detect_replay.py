@@ -23,7 +23,8 @@ def replay_command(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV (columns: docs/detect.md) or what Prometheus's /api/v1/query_range answered, plain or gzip.",
+            help="CSV (columns: docs/detect.md), what Prometheus's /api/v1/query_range answered, or vLLM's log; "
+            "plain or gzip.",
         ),
     ],
     profile: Annotated[

@@ -130,13 +130,20 @@ def _windows_table(windows: Iterable[Window]) -> Table:
 
 def _comparisons_table(comparisons: Iterable[Comparison]) -> Table:
     table = Table(header_style="dim", box=None)
-    for heading in ("concurrency", "configuration", "against", "measure", "change"):
-        table.add_column(heading, justify="right" if heading in {"concurrency", "change"} else "left")
+    for heading in ("load", "configuration", "against", "measure", "change"):
+        table.add_column(heading, justify="right" if heading in {"load", "change"} else "left")
     for item in comparisons:
         low, high = item.change_pct
         change = f"{low:+.2f} %" if low == high else f"{low:+.1f} to {high:+.1f} %"
         style = "red" if item.worse else ""
-        row = (str(item.concurrency), escape(item.config), escape(item.baseline), item.measure)
+        load = (
+            ""
+            if item.at is None
+            else f"{item.at:g}"
+            if item.level == "concurrency"
+            else f"{item.at:g} {item.level}"
+        )
+        row = (load, escape(item.config), escape(item.baseline), item.measure)
         table.add_row(*row, Text(change, style=style))
     return table
 
@@ -192,6 +199,8 @@ def _fact(value: Fact) -> str:
         return UNKNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:,.4g}"
     return number(value) if isinstance(value, int | float) else str(value)
 
 

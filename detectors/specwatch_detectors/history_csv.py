@@ -45,6 +45,10 @@ from specwatch_detectors.window import Window, window
 _COUNT: Final = re.compile(r"(drafts|accepted|draft_tokens|(?:accepted|drafted)_([1-9]\d?))(_total)?")
 _FACTS: Final = {name.lower(): name for name in FACTS}
 _WORDS: Final = frozenset({"time", "model", "class", "pod", *_FACTS})
+_COLUMNS: Final = (
+    "columns are time, model, class, pod, drafts, accepted_1 and so on, accepted, draft_tokens, drafted_1 and so "
+    "on, k, version, method, target, draft (docs/detect.md)"
+)
 _MAX_NOTES: Final = 5
 _MOST: Final = 1e300
 """Largest count: sums of many stay finite."""
@@ -119,16 +123,14 @@ def _times(rows: list[_Row]) -> list[list[float]]:
 def _check_header(header: list[str], where: str) -> bool:
     """Check the columns; returns whether counts are totals that only grow."""
     if not any(name in _WORDS or _COUNT.fullmatch(name) for name in header):
-        raise HistoryError(
-            f"{where}: no CSV of draft counts, no column has a known name; docs/detect.md lists them"
-        )
+        raise HistoryError(f"{where}: no CSV of draft counts, no column has a known name; {_COLUMNS}")
     if "time" not in header:
         raise HistoryError(f"{where}: no column 'time'; the columns are {', '.join(header)[:200]}")
     for name in header:
         if name and header.count(name) > 1:
             raise HistoryError(f"{where}: column {name!r} appears twice")
         if name and name not in _WORDS and not _COUNT.fullmatch(name):
-            raise HistoryError(f"{where}: unknown column {name!r}; docs/detect.md lists the columns")
+            raise HistoryError(f"{where}: unknown column {name!r}; {_COLUMNS}")
     counts = [found for found in map(_COUNT.fullmatch, header) if found]
     totals = {found.group(3) is not None for found in counts}
     if len(totals) > 1:

@@ -170,7 +170,7 @@ class PrometheusHistory:
             self._builder.restart(model, at, f"counters of {pod or 'the engine'}")
 
     def _positions(self, model: str, at: float, counters: Mapping[SeriesId, float]) -> None:
-        """K from the positions on the page, unless drafts had more tokens than those."""
+        """K from the positions on the page, unless drafts had more tokens; without any, from the tokens."""
         totals: dict[str, float] = {}
         depth = 0
         for series, value in counters.items():
@@ -180,6 +180,8 @@ class PrometheusHistory:
         drafts, tokens = totals.get(catalog.DRAFTS.name, 0.0), totals.get(catalog.DRAFT_TOKENS.name, 0.0)
         if depth and drafts and tokens <= depth * drafts:
             self._builder.fact(model, "K", str(depth), at)
+        elif not depth and drafts and tokens:
+            self._builder.depth(model, math.ceil(tokens / drafts - 0.02))
 
     def _fact(self, at: float, name: str, labels: Mapping[str, str], value: float) -> None:
         pod = instance_name(labels, _LABELS)

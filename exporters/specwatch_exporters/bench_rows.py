@@ -1,7 +1,8 @@
 """Benchmark runs as JSON: rows in a list, one object, or JSON lines.
 
 Read are the result objects of `vllm bench serve --save-result` and `--append-result` (0.32), those of SGLang's
-`bench_serving`, and plain rows with the same figures under short names (`tok_s`, `duration_s`, `output_tokens`).
+`bench_serving` and `bench_one_batch_server`, of TensorRT-LLM's `benchmark_serving`, and plain rows with the same
+figures under short names (`tok_s`, `duration_s`, `output_tokens`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,21 @@ _NAMES = ("config", "source", "name", "tag", "model_id", "model")
 _THROUGHPUT = ("output_throughput", "output_tok_s", "tok_s")
 _DURATION = ("duration", "duration_s")
 _TOKENS = ("total_output_tokens", "output_tokens")
-_LENGTH = ("spec_decode_acceptance_length", "accept_length")
+_LENGTH = ("spec_decode_acceptance_length", "accept_length", "acc_length", "mean_avg_decoded_tokens_per_iter")
 
 
-def read_bench_rows(body: Any) -> tuple[BenchRun, ...]:
+def read_bench_rows(body: Any, *, bare: bool = False) -> tuple[BenchRun, ...]:
     """Runs in decoded JSON: an object or a list of objects.
+
+    Args:
+        body: an object or a list of them.
+        bare: whether a throughput alone makes a run.
 
     Returns:
         One run for each object; empty unless every object holds a run's figures.
     """
     entries = body if isinstance(body, list) else [body]
-    return _all_or_none(entries)
+    return _all_or_none(entries, bare=bare)
 
 
 def read_bench_lines(text: str) -> tuple[BenchRun, ...]:
@@ -37,20 +42,22 @@ def read_bench_lines(text: str) -> tuple[BenchRun, ...]:
     return _all_or_none(decode(line) for line in text.splitlines() if line.strip())
 
 
-def run_of(entry: Any, fallback: str) -> BenchRun | None:
+def run_of(entry: Any, fallback: str, *, bare: bool = False) -> BenchRun | None:
     """One run from its fields.
 
     Args:
+        bare: see `read_bench_rows`.
         entry: decoded JSON; fields of the wrong type, and zeros where something was not measured, are unknown.
         fallback: name of a run that has none.
 
     Returns:
-        None if these are no figures of a run: a latency, or tokens with a duration, beside a throughput or a
-        concurrency (latency may also stand beside tokens with a duration).
+        None if these are no figures of a run: tokens with a duration, a latency beside a throughput or a
+        concurrency, or counts of drafts.
     """
     if not isinstance(entry, Mapping):
         return None
-    rate = number(entry.get("spec_decode_acceptance_rate"))
+    entry = _one_batch(entry)
+    percent = number(entry.get("spec_decode_acceptance_rate"))
     run = BenchRun(
         name=_name(entry) or fallback,
         concurrency=_concurrency(entry),
@@ -58,23 +65,24 @@ def run_of(entry: Any, fallback: str) -> BenchRun | None:
         failed=count(entry.get("failed")),
         duration_s=_first(entry, _DURATION),
         output_tokens=first_count(entry, *_TOKENS),
+        retokenized=first_count(entry, "total_output_tokens_retokenized"),
         output_tok_s=_first(entry, _THROUGHPUT),
         peak=_first(entry, ("max_output_tokens_per_s",)),
         ttft=_times(entry, "ttft"),
         tpot=_times(entry, "tpot"),
         itl=_times(entry, "itl"),
         tally=_tally(entry),
-        rate=None if rate is None else rate / 100,
+        rate=number(entry.get("acceptance_rate")) if percent is None else percent / 100,
         length=_first(entry, _LENGTH),
     )
-    return run if _is_run(run) else None
+    return run if _is_run(run) or run.tally.drafts is not None or (bare and run.output_tok_s is not None) else None
 
 
-def _all_or_none(entries: Iterable[Any]) -> tuple[BenchRun, ...]:
+def _all_or_none(entries: Iterable[Any], *, bare: bool = False) -> tuple[BenchRun, ...]:
     runs: list[BenchRun] = []
     names: set[str] = set()
     for index, entry in enumerate(entries, start=1):
-        run = run_of(entry, f"run {index}")
+        run = run_of(entry, f"run {index}", bare=bare)
         if run is None:
             return ()
         if run.name in names:
@@ -96,7 +104,26 @@ def _is_run(run: BenchRun) -> bool:
     latency = any(times != Times() for times in (run.ttft, run.tpot, run.itl))
     volume = run.duration_s is not None and run.output_tokens is not None
     place = run.output_tok_s is not None or run.concurrency is not None
-    return (latency and volume) or ((latency or volume) and place)
+    return volume or (latency and place)
+
+
+def _one_batch(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of SGLang's `bench_one_batch_server` in the others' terms.
+
+    Its output throughput leaves out the prefill in newer releases, so that tokens and duration decide.
+    """
+    batch, length, latency = (number(entry.get(name)) for name in ("batch_size", "output_len", "latency"))
+    if not batch or not length or not latency:
+        return entry
+    first = number(entry.get("last_ttft"))
+    return {
+        **entry,
+        "concurrency": batch,
+        "requests": batch,
+        "duration_s": latency,
+        "output_tokens": batch * length,
+        "median_ttft_ms": None if first is None else first * 1e3,
+    }
 
 
 def _concurrency(entry: Mapping[str, Any]) -> int | None:

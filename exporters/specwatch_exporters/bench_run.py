@@ -59,6 +59,8 @@ class BenchRun:
         name: what the source calls the run, else its number.
         concurrency: limit on requests in flight, or None.
         duration_s: wall time of the run.
+        output_tokens: of the whole run, as the client counts them.
+        retokenized: output tokens by the client's own tokenizer, where it gives both (SGLang).
         output_tok_s: output throughput as stated, tokens per second.
         peak: highest output throughput as stated, in the unit that ITL counts.
         tally: draft counts over the run, where the client reads them from the engine.
@@ -72,6 +74,7 @@ class BenchRun:
     failed: int | None = None
     duration_s: float | None = None
     output_tokens: int | None = None
+    retokenized: int | None = None
     output_tok_s: float | None = None
     peak: float | None = None
     ttft: Times = Times()
@@ -108,20 +111,39 @@ class BenchRun:
         return abs(counted / stated - 1) <= TOLERANCE + rounding
 
     @property
+    def tpot_tokens(self) -> float | None:
+        """Tokens that a TPOT holds at least at concurrency 1, where one request after the other has the engine.
+
+        Over 1.1 it is the time of a step of several tokens. At a higher concurrency the mean over requests of very
+        different lengths may say so as well, and proves nothing.
+        """
+        tpot, rate = self.tpot.p50 if self.tpot.mean is None else self.tpot.mean, self.output_tok_s
+        if tpot is None or rate is None or self.concurrency != 1:
+            return None
+        firsts = (self.requests or 0) / self.output_tokens if self.output_tokens else 0.0
+        return rate * (1.0 - min(firsts, 1.0)) * tpot / 1e3
+
+    @property
+    def _token_times(self) -> Times:
+        """TPOT where it can be a token's."""
+        return Times() if (self.tpot_tokens or 0.0) > PER_CHUNK else self.tpot
+
+    @property
     def implied(self) -> Implied | None:
         """Tokens per chunk: mean ITL over mean TPOT.
 
         At concurrency 1 the gaps hardly vary, so that there medians serve too, and tokens per second where TPOT is
         not given. At any other concurrency the quotient of two medians says nothing.
         """
-        if self.itl.mean is not None and self.tpot.mean is not None:
-            return _implied(self.itl.mean, self.tpot.mean, "mean ITL / mean TPOT")
+        tpot = self._token_times
+        if self.itl.mean is not None and tpot.mean is not None:
+            return _implied(self.itl.mean, tpot.mean, "mean ITL / mean TPOT")
         if self.concurrency != 1:
             return None
         gap, which = (self.itl.p50, "median") if self.itl.mean is None else (self.itl.mean, "mean")
-        per_token = self.tpot.p50 if self.tpot.mean is None else self.tpot.mean
+        per_token = tpot.p50 if tpot.mean is None else tpot.mean
         if per_token is not None:
-            return _implied(gap, per_token, f"{which} ITL / {'median' if self.tpot.mean is None else 'mean'} TPOT")
+            return _implied(gap, per_token, f"{which} ITL / {'median' if tpot.mean is None else 'mean'} TPOT")
         return _implied(gap, ratio(1000.0, self.output_tok_s), f"{which} ITL x tokens/s")
 
     @property
@@ -163,6 +185,13 @@ class BenchRun:
                 "itl_per_chunk",
                 f"{self.name}: ITL is the time between chunks of {implied.tokens:.2f} tokens ({implied.basis}), "
                 f"not between tokens: {implied.gap_ms:g} ms a chunk are {corrected:.2f} ms a token.",
+            )
+        held = self.tpot_tokens
+        if held is not None and held > PER_CHUNK:
+            yield Notice(
+                "tpot_per_step",
+                f"{self.name}: {self.output_tok_s:.2f} tokens/s at concurrency 1 leave no time for its TPOT: "
+                f"it is the time of a step of at least {held:.2f} tokens, not of a token.",
             )
         mean = self.output_tok_s or self.counted_tok_s
         if self.peak is not None and mean is not None and self.peak < mean:

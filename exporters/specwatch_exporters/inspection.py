@@ -9,13 +9,14 @@ from typing import Any
 
 from specwatch_exporters.bench_result import read_bench_result
 from specwatch_exporters.bench_rows import read_bench_lines
-from specwatch_exporters.bodies.read import read_body
+from specwatch_exporters.bodies.read import is_event_stream, read_body
 from specwatch_exporters.engines.registry import read_page
+from specwatch_exporters.engines.sglang_server import read_server
 from specwatch_exporters.engines.trtllm_iterations import (
-    is_iterations,
     iteration_numbers,
     note_gap,
     read_iterations,
+    saved_iterations,
 )
 from specwatch_exporters.exposition import ExpositionError, parse
 from specwatch_exporters.json_text import decode
@@ -23,6 +24,8 @@ from specwatch_exporters.ledger import Increase, Ledger
 from specwatch_exporters.logs.read import read_log
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import Page
+from specwatch_exporters.page_excerpt import Excerpt, PrometheusError, prometheus_page, quoted_page
+from specwatch_exporters.rejection import with_rejections
 from specwatch_exporters.report import Report
 from specwatch_exporters.runs import read_runs, runs_report
 from specwatch_exporters.sidecar.body_decoder import GzipBody
@@ -63,16 +66,24 @@ def inspect(content: Content, since: Content | None = None, engine: str | None =
     Raises:
         InspectionError: nothing that is known; or `since` or `engine` do not fit it.
     """
+    return with_rejections(_inspect(content, since, engine))
+
+
+def _inspect(content: Content, since: Content | None, engine: str | None) -> Report:
     text = _text(content)
     body = decode(text) if text.lstrip().startswith(("[", "{")) else None
-    if is_iterations(body):
+    iterations = saved_iterations(text, body)
+    if iterations is not None:
         if engine not in (None, "trtllm"):
             raise InspectionError(f"{content.name}: these are TensorRT-LLM iterations, not a page of {engine}")
-        return _iterations(body, content, since)
+        return _iterations(iterations, content, since)
     report = runs_report(read_bench_result(text))  # some of its lines could be samples of a page
-    if report is None and _is_page(text, content.content_type):
+    if report is None and (_is_page(content, text) or _prometheus(content, body) is not None):
         return _page_report(content, text, since, engine)
-    report = report or _benchmark_json(text, body) or read_body(text) or read_log(io.StringIO(text))
+    report = report or _benchmark_json(text, body) or read_server(body) or read_body(text)
+    report = report or read_log(io.StringIO(text))
+    if report is None and _excerpt(content, text) is not None:
+        return _page_report(content, text, since, engine)
     if report is None:
         raise InspectionError(
             f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, a response, or "
@@ -149,9 +160,33 @@ def _note_span(page: Page, earlier: Page, increase: Increase, earlier_name: str)
 
 
 def _read(content: Content, text: str, engine: str | None) -> Page:
+    answer = _prometheus(content, decode(text)) if text.lstrip().startswith("{") else None
+    if answer is not None:
+        return read_page(parse(answer.text), engine)
     try:
-        return read_page(parse(text, content.content_type), engine)
+        page = read_page(parse(text, content.content_type), engine)
+        excerpt = _excerpt(content, text) if page.engine is None else None
     except ExpositionError as error:
+        excerpt = _excerpt(content, text)
+        if excerpt is None:
+            raise InspectionError(f"{content.name}: {error}") from error
+    if excerpt is None:
+        return page
+    page = read_page(parse(excerpt.text), engine)
+    for notice in excerpt.notices:
+        page.note(notice.code, notice.message)
+    return page
+
+
+def _excerpt(content: Content, text: str) -> Excerpt | None:
+    """A page that was quoted; what a server sent is never taken for one."""
+    return None if content.content_type else quoted_page(text)
+
+
+def _prometheus(content: Content, body: Any) -> Excerpt | None:
+    try:
+        return prometheus_page(body)
+    except PrometheusError as error:
         raise InspectionError(f"{content.name}: {error}") from error
 
 
@@ -159,8 +194,9 @@ def _iterations(body: Any, content: Content, since: Content | None) -> Report:
     page = read_iterations(body)
     last, restarts = None, 0
     if since is not None:
-        earlier = decode(_text(since))
-        if not is_iterations(earlier):
+        before_text = _text(since)
+        earlier = saved_iterations(before_text, decode(before_text))
+        if earlier is None:
             raise InspectionError(f"{since.name}: --since needs an earlier read of the same kind as {content.name}")
         before, after = iteration_numbers(earlier), iteration_numbers(body)
         last = before[-1] if before else None
@@ -170,9 +206,11 @@ def _iterations(body: Any, content: Content, since: Content | None) -> Report:
     return Report("trtllm", "iterations", tuple(models), tuple(sorted(page.notices)), restarts, page.dialect)
 
 
-def _is_page(text: str, content_type: str) -> bool:
+def _is_page(content: Content, text: str) -> bool:
     """A page has a sample or a TYPE line among its first lines that are not blank."""
-    if content_type.startswith("application/openmetrics-text"):
+    if is_event_stream(text):
+        return False
+    if content.content_type.startswith("application/openmetrics-text"):
         return True
     head = [line for line in text[:20_000].splitlines() if line.strip()][:50]
     return any(line.startswith(("# HELP ", "# TYPE ", "# EOF")) or _SAMPLE.match(line) for line in head)
@@ -184,7 +222,8 @@ def _text(content: Content) -> str:
         data = _gunzip(content)
     if not data.strip():
         raise InspectionError(f"{content.name}: empty")
-    text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    coding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"  # a Windows shell's redirection
+    text = data.decode(coding, errors="replace").removeprefix("\ufeff")
     if re.match(r"\s*(<!doctype|<html)", text, re.IGNORECASE):
         raise InspectionError(f"{content.name}: an HTML page, not metrics; is this the right port and path?")
     if "\x00" in text[:1000]:

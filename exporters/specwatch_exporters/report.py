@@ -96,9 +96,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measure of a benchmark run against another's at the same concurrency.
+    """One measure of a benchmark run against another's at the same load.
 
     Attributes:
+        level: what says how much load: `concurrency`, `qps` or the like; empty if the rows do not tell.
+        at: its value, likewise None.
         change_pct: lowest and highest change in percent; equal unless a run gives a range.
         factor: the same as a quotient.
         worse: True if even the best end of the range is worse than the baseline.
@@ -106,7 +108,8 @@ class Comparison:
 
     baseline: str
     config: str
-    concurrency: int
+    level: str
+    at: float | None
     measure: str
     change_pct: tuple[float, float]
     factor: tuple[float, float]
@@ -117,7 +120,9 @@ class Comparison:
         return {
             "baseline": self.baseline,
             "config": self.config,
-            "concurrency": self.concurrency,
+            "concurrency": self.at if self.level == "concurrency" else None,
+            "level": self.level,
+            "at": self.at,
             "measure": self.measure,
             "change_pct": _one_or_both(self.change_pct),
             "factor": _one_or_both(self.factor),

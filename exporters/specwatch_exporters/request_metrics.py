@@ -219,11 +219,13 @@ class RequestMetrics:
         return found
 
     def drafts(self, model: str, traffic_class: str, speculation: str, counts: DraftCounts) -> None:
-        """Add speculative counts; a count that is unknown adds nothing."""
+        """Add speculative counts; none without draft or accepted tokens: half a ratio is in no total."""
+        tally = counts.tally
+        if tally.draft_tokens is None or tally.accepted_tokens is None:
+            return
         wanted = GroupLabels(model, traffic_class, speculation)
         labels = self._book.admit_group(wanted)
         self._note_folded(wanted, labels)
-        tally = counts.tally
         for metric, value in (
             (request_catalog.DRAFTS, tally.drafts),
             (request_catalog.DRAFT_TOKENS, tally.draft_tokens),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from specwatch_exporters import catalog
+from specwatch_exporters import catalog, derived
 from specwatch_exporters.acceptance import Tally, ratio
 from specwatch_exporters.counts import NOTHING, Counts
 from specwatch_exporters.engines.vllm_v0 import EMITTED
@@ -32,7 +32,7 @@ class Evidence:
 
     Attributes:
         declared: what the page says about speculation.
-        drafts: draft steps (or draft tokens) in the span, or None if the engine has no such counter.
+        drafts: draft steps (or what else shows drafts) in the span, or None if the page has no such counter.
         decoded: output tokens in the span beyond the first of each request, or None.
         running: requests running now, or None.
         reported: acceptance by gauge; it keeps its last value while nothing runs.
@@ -81,7 +81,7 @@ def _build(page: Page, model: str, counts: Counts, gauges: Counts) -> ModelRepor
     reported = page.reported.get(model, Reported())
     evidence = Evidence(
         declared=page.declared.get(model, Declared.UNKNOWN),
-        drafts=own.drafts if own.drafts is not None else own.draft_tokens,
+        drafts=_drafted(own),
         decoded=_decoded(counts),
         running=gauges.gauge(catalog.RUNNING),
         reported=reported,
@@ -109,6 +109,14 @@ def _build(page: Page, model: str, counts: Counts, gauges: Counts) -> ModelRepor
     )
 
 
+def _drafted(own: Tally) -> float | None:
+    """Draft steps or draft tokens; in an excerpt that has neither, whatever was accepted had been drafted."""
+    if own.drafts is not None or own.draft_tokens is not None:
+        return own.drafts if own.drafts is not None else own.draft_tokens
+    accepted = own.accepted_tokens or sum(value or 0.0 for value in own.accepted_per_position)
+    return accepted or None
+
+
 def _decoded(counts: Counts) -> float | None:
     """Output tokens beyond each request's first, which prefill gives; a prefill-only worker decodes nothing."""
     generated = counts.total(catalog.GENERATION_TOKENS.name)
@@ -132,6 +140,9 @@ def _facts(page: Page, model: str, counts: Counts) -> dict[str, Fact]:
     }
     if counts.total(PREFIX_QUERIES) is not None or page.engine == "vllm":
         facts["prefix_cache_hit_rate"] = ratio(counts.total(PREFIX_HITS), counts.total(PREFIX_QUERIES))
+    if counts.total(f"{catalog.ITL_STEP.name}_count"):
+        facts["tokens_per_step"] = derived.tokens_per_step(counts)
+        facts["seconds_per_token"] = derived.token_latency(counts)
     emitted = counts.total(EMITTED)
     if emitted is not None:
         facts[EMITTED] = emitted
@@ -139,7 +150,8 @@ def _facts(page: Page, model: str, counts: Counts) -> dict[str, Fact]:
 
 
 def _note_state(page: Page, model: str, state: State, evidence: Evidence) -> None:
-    if model not in page.speculative and state is State.UNKNOWN and page.engine != "dynamo-frontend":
+    empty = page.drained and not page.counters
+    if model not in page.speculative and state is State.UNKNOWN and page.engine != "dynamo-frontend" and not empty:
         page.note(
             "no_spec_series",
             f"No speculative series for {model}: if speculation is configured, its metrics are missing "

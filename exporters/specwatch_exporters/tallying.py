@@ -18,7 +18,8 @@ def tally(counts: Counts) -> Tally:
     """Counts as they are.
 
     A draft has at least one token, so as many tokens as drafts means one token each: then position 0 is known
-    even if the page has no positions.
+    even if the page has no positions. Each accepted token is counted once at its position, so an excerpt that has
+    all positions and no total has one all the same; unless positions are counted over other drafts.
     """
     positions = counts.by_position(catalog.ACCEPTED_PER_POSITION.name)
     drafts, tokens = counts.total(catalog.DRAFTS.name), counts.total(catalog.DRAFT_TOKENS.name)
@@ -26,6 +27,8 @@ def tally(counts: Counts) -> Tally:
     if not positions and drafts and drafts == tokens and accepted is not None:
         positions = (accepted,)
     drafted = counts.by_position(catalog.DRAFTED_PER_POSITION.name)
+    if accepted is None and positions and not drafted and None not in positions:
+        accepted = sum(value for value in positions if value is not None)
     return Tally(
         drafts=drafts,
         draft_tokens=tokens,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from specwatch_bench.bench_error import BenchError
 from specwatch_bench.imported.import_view import usd_per_million
 from specwatch_bench.imported.imported_run import ImportedRun
 from specwatch_bench.imported.results_file import read_results
@@ -139,3 +140,24 @@ def test_sglangs_printed_accept_length_is_the_servers(tmp_path: Path) -> None:
     (found,) = read(tmp_path, text)
     assert found.run.mean_acceptance_length == 2.9
     assert any("accept length is the server's" in said for said in found.said)
+
+
+def test_what_aiperf_prints_of_speculation_belongs_to_the_table_before(tmp_path: Path) -> None:
+    text = AIPERF + "NVIDIA AIPerf | LLM Metrics: Spec Decode\n┃ Metric ┃ avg ┃ p50 ┃\n"
+    text += "│ Acceptance Length (tokens/step) │ 2.46 │ 2.40 │\n│ Spec Decode Steps (count) │ 43.00 │ 40.00 │\n"
+    (found,) = read(tmp_path, text)
+    assert (found.run.ttft.p50, found.run.mean_acceptance_length) == (15.0, 2.46)
+
+
+def test_a_table_of_several_workloads_is_a_run_for_each(tmp_path: Path) -> None:
+    """The form of tenstorrent/tt-inference-server#3699, with its figures."""
+    text = "| Metric | coding avg | rag avg |\n|---|---|---|\n| Time to First Token (ms) | 46.13 | 117.32 |\n"
+    text += "| Request Latency (ms) | 7,068.91 | 3,358.01 |\n| Inter Token Latency (ms) | 15.60 | 16.42 |\n"
+    coding, rag = read(tmp_path, text)
+    assert (coding.run.name, coding.run.ttft.mean, coding.e2e.mean) == ("coding", 46.13, 7068.91)
+    assert (rag.run.name, rag.run.tpot.mean) == ("rag", 16.42)
+
+
+def test_a_table_without_a_mean_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(BenchError):
+        read(tmp_path, "| Metric | before | after |\n|---|---|---|\n| Time to First Token (ms) | 1 | 2 |\n")

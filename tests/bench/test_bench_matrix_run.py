@@ -248,13 +248,14 @@ levels: [{concurrency: 1, seconds: 0.2, warmup: 0, drain: 2}, {concurrency: 2, s
         "--out",
         str(tmp_path / "out"),
     ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    log = tmp_path / "log"
+    with log.open("w") as said, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said) as process:
         end = time.monotonic() + 60
         while not list(tmp_path.glob("out/cells/*.gz")) and time.monotonic() < end:
             time.sleep(0.05)
         engines = children(process.pid)
         process.terminate()
-        assert process.wait(30) == 130
+        assert process.wait(60) == 130, log.read_text()
     assert len(engines) == 1
     assert len(files(tmp_path)) == 1
     assert not any(Path(f"/proc/{engine}").exists() for engine in engines)

@@ -101,6 +101,14 @@ def test_vllms_own_names_are_read() -> None:
     assert model.depth == 3
 
 
+def test_without_positions_the_depth_of_drafts_follows_from_their_tokens() -> None:
+    """An excerpt may have the three totals only; taken as K = 1, most accepted tokens would count for nothing."""
+    totals = pod([(10, 0), (20, 100), (30, 200)])[:3]
+    model = read(answer(totals)).models["m"]
+    assert model.depth == 2
+    assert model.intervals[0].total.accepted_tokens == pytest.approx(110.0)
+
+
 def test_vllms_series_beside_specwatchs_are_not_counted_twice() -> None:
     both = [
         *pod([(10, 0), (20, 10)]),

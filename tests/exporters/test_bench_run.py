@@ -48,6 +48,27 @@ def test_what_tokens_per_chunk_follow_from(
 
 
 @pytest.mark.parametrize(
+    ("run", "tokens"),
+    [
+        (BenchRun("TPOT of a step", 1, output_tok_s=76.9, tpot=Times(30.0), itl=Times(30.0)), 2.307),
+        (BenchRun("medians", 1, output_tok_s=76.9, tpot=Times(p50=30.0), itl=Times(p50=30.0)), 2.307),
+        (BenchRun("of a token", 1, output_tok_s=76.9, tpot=Times(12.0), itl=Times(30.0)), None),
+        (BenchRun("short answers", 1, 100, None, 20.0, 200, None, 10.0, tpot=Times(180.0)), None),
+        (BenchRun("lengths that differ", 8, output_tok_s=800.0, tpot=Times(55.0)), None),
+        (BenchRun("no throughput", 1, tpot=Times(55.0)), None),
+    ],
+    ids=lambda value: value.name if isinstance(value, BenchRun) else "",
+)
+def test_a_tpot_that_the_throughput_leaves_no_time_for_is_a_steps(run: BenchRun, tokens: float | None) -> None:
+    """As reported of openvinotoolkit/openvino.genai#3108 and xLLM-AI/xllm#2131; the figures are made up."""
+    said = [notice.message for notice in run.notices() if notice.code == "tpot_per_step"]
+    assert bool(said) is (tokens is not None)
+    if tokens is not None:
+        assert run.tpot_tokens == pytest.approx(tokens)
+        assert run.itl_counts == "chunk", "ITL / TPOT = 1 would take both for a token's"
+
+
+@pytest.mark.parametrize(
     ("stated", "tokens", "seconds", "agrees"),
     [
         (2541.04, 952460, 374.83, True),

@@ -255,3 +255,48 @@ def test_long_names_are_cut_and_stay_apart() -> None:
 def test_a_page_of_two_engines_says_which_was_read() -> None:
     report = read(vllm(10, 30, 15) + 'sglang:num_running_reqs{model_name="m"} 4\n')
     assert (report["engine"], "mixed_engines" in codes(report)) == ("vllm", True)
+
+
+def test_an_excerpt_with_positions_only_was_drafting() -> None:
+    """Neither drafts nor totals: how many there were is unknown, but not that there were any."""
+    model = read(positions((0, 900), (1, 600), (2, 300)))["models"][0]
+    assert (model["state"], model["drafts"], model["acceptance_rate"]) == ("active", None, None)
+    assert model["accepted_tokens"] == 1800
+    assert model["conditional"] == [None, pytest.approx(2 / 3), pytest.approx(0.5)]
+
+
+def test_positions_and_drafts_give_the_length_without_the_total() -> None:
+    model = read(sample("vllm:spec_decode_num_drafts_total", 1000, engine="0") + positions((0, 900), (1, 600)))
+    assert model["models"][0]["mean_acceptance_length"] == pytest.approx(2.5)
+
+
+def test_an_excerpt_about_the_cache_does_not_say_that_speculation_is_off() -> None:
+    """Made after vllm-project/vllm#15719: the one series that only whole Python pages have, quoted by itself."""
+    cache = sample("vllm:cache_config_info", "1.0", num_gpu_blocks="None", engine="0")
+    report = read(cache + sample("vllm:num_requests_running", 1, engine="0"))
+    assert report["models"][0]["state"] == "unknown"
+    assert "no_spec_series" in codes(report)
+
+
+@pytest.mark.parametrize("name", ["vllm:spec_decode_draft_acceptance_rate", "sglang:spec_accept_length"])
+def test_a_page_whose_only_number_is_nan_names_its_model_and_says_so(name: str) -> None:
+    report = read(sample(name, "NaN"))
+    assert report["models"][0]["acceptance_rate"] is None
+    assert "bad_value" in codes(report)
+
+
+def test_vllms_inter_token_latency_is_also_given_per_token() -> None:
+    """Made after vllm-project/vllm#47382: 4,000 steps of 25 ms gave 10,000 tokens behind the first ones."""
+    page = vllm(4000, 12000, 6000, tokens=10_100)
+    for name, total, count in (("inter_token_latency", 100, 4000), ("time_to_first_token", 10, 100)):
+        page += sample(f"vllm:{name}_seconds_sum", total, engine="0")
+        page += sample(f"vllm:{name}_seconds_count", count, engine="0")
+    report = read(page)
+    assert report["models"][0]["seconds_per_token"] == pytest.approx(0.010)
+    assert report["models"][0]["tokens_per_step"] == pytest.approx(10_100 / 4100)
+
+
+def test_creation_times_alone_are_no_counts_and_no_silence() -> None:
+    report = read(sample("vllm:spec_decode_num_drafts_created", "1.756736798e+09", engine="0"))
+    assert (report["engine"], report["models"]) == ("vllm", [])
+    assert codes(report) == {"no_spec_series"}

@@ -95,7 +95,7 @@ WAYS: dict[str, Callable[[RequestMetrics, Event, str], None]] = {
         event.model, name, event.batch, event.method
     ).e2e.observe(1),
     "specwatch_request_drafts_total": lambda metrics, event, name: metrics.drafts(
-        event.model, name, event.method, DraftCounts(Tally(1.0))
+        event.model, name, event.method, DraftCounts(Tally(1.0, 4.0, 1.0))
     ),
     "specwatch_request_output_tokens_total": lambda metrics, event, name: metrics.token_counts(
         event.model, name, None, 1

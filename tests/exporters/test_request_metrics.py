@@ -258,6 +258,15 @@ def test_unknown_counts_add_nothing() -> None:
     assert samples(registry) == {}
 
 
+@pytest.mark.parametrize(
+    "half", [Tally(50.0), Tally(50.0, 150.0), Tally(50.0, None, 91.0), Tally(accepted_per_position=(9.0,))]
+)
+def test_half_a_ratio_is_in_no_total(half: Tally) -> None:
+    registry = CollectorRegistry()
+    RequestMetrics(registry).drafts("m", "a", "eagle3", DraftCounts(half, (9,)))
+    assert samples(registry) == {}
+
+
 def test_draft_steps_sum_up_to_the_mean_acceptance_length() -> None:
     registry = CollectorRegistry()
     RequestMetrics(registry).series("m", "a", "1").draft_steps([39, 1, 0, 3])

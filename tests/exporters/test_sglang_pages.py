@@ -143,3 +143,16 @@ def test_k_is_what_is_proposed_in_a_step_and_not_sglangs_number_of_steps(
     assert (model["k"], model["draft_tokens"], model["accepted_tokens"]) == (depth, drafted, 40)
     (model,) = read(page.replace(" 100\n", " 200\n").replace(" 140\n", " 290\n"), since=page)["models"]
     assert (model["k"], model["draft_tokens"], model["accepted_tokens"]) == (depth, drafted, 50)
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(0.75, None), (0.5333, 0.5333)])
+def test_a_rate_that_contradicts_length_and_width_is_unknown(rate: float, expected: float | None) -> None:
+    """A third party's fixture for 0.5.17 has 0.75 at length 4.2 and 7 slots: six draft tokens give 0.53."""
+    page = SGLANG.format(length=4.2, rate=rate, more="") + (
+        'sglang:spec_num_steps{model_name="m"} 1\nsglang:spec_num_draft_tokens{model_name="m"} 7\n'
+        'sglang:spec_verify_calls_total{model_name="m"} 10\n'
+    )
+    report = read(page)
+    assert report["models"][0]["acceptance_rate"] == (None if expected is None else pytest.approx(expected))
+    assert report["models"][0]["mean_acceptance_length"] == pytest.approx(4.2)
+    assert ("inconsistent_counts" in codes(report)) == (expected is None)

@@ -22,6 +22,8 @@ from specwatch_exporters.json_text import decode
 TOOL = "AIPerf"
 _NANO = 1e9
 _SAME = 0.01
+ACCEPTANCE_LENGTH = "acceptance_length"
+"""Its mean over requests, where the file has no counts."""
 
 
 def is_aiperf(body: Mapping[str, Any]) -> bool:
@@ -53,6 +55,7 @@ def read_aiperf(body: Mapping[str, Any], requests: str | None = None, tool: str 
         tpot=per_request(records) if differ else times_of(body, "inter_token_latency"),
         itl=times_of(body, "inter_chunk_latency"),
         tally=_tally(body),
+        length=value_of(body, ACCEPTANCE_LENGTH),
     )
     return ImportedRun(
         tool=tool,

@@ -1,5 +1,7 @@
 """GuideLLM: `benchmarks.json`, version 2 of its report (0.8), with every request unless it was asked to sample.
 
+Reports of version 1 (0.6) and those before it (0.2 to 0.5), which name no version, are read for their statistics.
+
 Its `inter_token_latency_ms` is a request's time per token after the first, which others call TPOT; its
 `time_per_output_token_ms` has the time to the first token in it and is left out. It keeps a request's first and
 last token, not the chunks between: what a user waits between chunks is unknown.
@@ -19,12 +21,16 @@ from specwatch_exporters.bodies.fields import count, items, mapping, name, numbe
 
 TOOL = "GuideLLM"
 _MILLI = 1e3
+_TTFT = "time_to_first_token_ms"
 _OUTCOMES = ("successful", "errored", "incomplete")
 
 
 def is_guidellm(body: Mapping[str, Any]) -> bool:
     """Whether an object is GuideLLM's report."""
-    return "guidellm_version" in mapping(body.get("metadata")) and bool(items(body.get("benchmarks")))
+    benchmarks = items(body.get("benchmarks"))
+    if "guidellm_version" in mapping(body.get("metadata")):
+        return bool(benchmarks)
+    return bool(benchmarks) and all(_statistics(mapping(one.get("metrics")), _TTFT) for one in benchmarks)
 
 
 def read_guidellm(body: Mapping[str, Any]) -> list[ImportedRun]:
@@ -34,12 +40,13 @@ def read_guidellm(body: Mapping[str, Any]) -> list[ImportedRun]:
 
 def _run(benchmark: Mapping[str, Any], index: int) -> ImportedRun:
     metrics = mapping(benchmark.get("metrics"))
-    totals = mapping(metrics.get("request_totals"))
-    strategy = mapping(mapping(benchmark.get("config")).get("strategy"))
+    earlier = mapping(benchmark.get("run_stats"))
+    totals = mapping(metrics.get("request_totals")) or mapping(earlier.get("requests_made"))
+    strategy = _strategy(benchmark)
     requests = items(mapping(benchmark.get("requests")).get("successful"))
     records, whole = _records(requests), len(requests) == count(totals.get("successful"))
     tokens = number(_statistics(metrics, "output_token_count").get("total_sum"))
-    seconds = number(benchmark.get("duration"))
+    seconds = number(benchmark.get("duration")) or _span(benchmark) or _span(earlier)
     run = BenchRun(
         name=f"{name(strategy.get('type_')) or 'run'} {index}",
         concurrency=count(strategy.get("streams")) or count(strategy.get("max_concurrency")),
@@ -48,7 +55,7 @@ def _run(benchmark: Mapping[str, Any], index: int) -> ImportedRun:
         duration_s=seconds,
         output_tokens=None if tokens is None else round(tokens),
         output_tok_s=tokens / seconds if tokens and seconds else None,
-        ttft=_times(metrics, "time_to_first_token_ms"),
+        ttft=_times(metrics, _TTFT),
         tpot=_times(metrics, "inter_token_latency_ms"),
         tally=_tally(requests) if whole else Tally(),
     )
@@ -66,12 +73,23 @@ def _run(benchmark: Mapping[str, Any], index: int) -> ImportedRun:
     )
 
 
+def _strategy(benchmark: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How the load was made; before 0.6 it stands under `args`, and a profile may stand for it."""
+    settings = mapping(benchmark.get("config")) or mapping(benchmark.get("args"))
+    return mapping(settings.get("strategy")) or mapping(mapping(benchmark.get("scheduler")).get("strategy"))
+
+
+def _span(part: Mapping[str, Any]) -> float | None:
+    start, end = number(part.get("start_time")), number(part.get("end_time"))
+    return None if start is None or end is None or end <= start else end - start
+
+
 def _remarks(requests: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
     said = [
         "its inter-token latency is a request's time per token (TPOT here), and its time per output token has TTFT",
         "it keeps no chunks: what a user waits between them is unknown",
     ]
-    return said if whole else [*said, f"the report holds a sample of {len(requests)} requests"]
+    return said if whole or not requests else [*said, f"the report holds a sample of {len(requests)} requests"]
 
 
 def _statistics(metrics: Mapping[str, Any], which: str) -> Mapping[str, Any]:

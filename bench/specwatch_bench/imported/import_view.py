@@ -13,6 +13,7 @@ from rich.table import Table
 
 from specwatch_bench.imported.import_cells import why_no_cell
 from specwatch_bench.imported.imported_run import ImportedRun
+from specwatch_bench.imported.serving_results import ROWS
 from specwatch_exporters.acceptance import ratio
 from specwatch_exporters.bench_run import Times
 
@@ -98,7 +99,14 @@ def show_runs(
                 console.print(f"! {found.run.name} ({found.tool}): no cell: {why}.", markup=False, highlight=False)
         console.print(f"{len(cells)} of {len(runs)} runs written as cells", *cells, sep="\n  ", highlight=False)
     if len(runs) > 1:
-        console.print("Runs are not set against each other: they may be of different models, prompts or machines.")
+        rows = " `specwatch inspect` compares rows that name their `config`." if _has_rows(runs) else ""
+        console.print(
+            f"Runs are not set against each other: they may be of different models, prompts or machines.{rows}"
+        )
+
+
+def _has_rows(runs: Sequence[ImportedRun]) -> bool:
+    return any(found.tool == ROWS for found in runs)
 
 
 def _row(found: ImportedRun, price: tuple[float, int] | None) -> list[str]:

@@ -20,6 +20,7 @@ from specwatch_exporters.bodies.fields import count, first_count, number
 from specwatch_exporters.json_text import decode
 
 SGLANG = "SGLang bench_serving"
+ROWS = "rows"
 _LIFETIME = "its accept length is the server's since its start: the warm-up and earlier runs are in it"
 _APART = 0.05
 _NO_STARTS = "it is not known when each request was sent: no throughput over time, and no cells"
@@ -29,13 +30,13 @@ def read_serving_text(text: str) -> tuple[ImportedRun, ...]:
     """Runs of the text that these clients print; empty if there is none."""
     tool = SGLANG if "#Input tokens" in text or "Backend: " in text else "vllm bench serve"
     runs = read_bench_result(text)
-    return tuple(ImportedRun(tool=tool, run=run, remarks=_of(tool, run, {})) for run in runs)
+    return tuple(ImportedRun(tool=tool, run=run, remarks=_of(tool, run)) for run in runs)
 
 
 def read_serving_json(text: str) -> tuple[ImportedRun, ...]:
     """Runs of a result file, one object or one a line; empty if it is none."""
     body = decode(text)
-    runs = read_bench_lines(text) if body is None else read_bench_rows(body)
+    runs = read_bench_lines(text) if body is None else read_bench_rows(body) or read_bench_rows(body, bare=True)
     bodies = [decode(line) for line in text.splitlines() if line.strip()] if body is None else _listed(body)
     return tuple(_imported(run, fields) for run, fields in zip(runs, bodies, strict=False))
 
@@ -56,14 +57,16 @@ def _imported(run: BenchRun, fields: Mapping[str, Any]) -> ImportedRun:
         rate=rate,
         records=records,
         placed=placed,
-        remarks=(*_remarks(records, placed=placed), *_of(tool, run, fields)),
+        remarks=(*_remarks(records, placed=placed), *_of(tool, run)),
     )
 
 
 def _tool(fields: Mapping[str, Any]) -> str:
     if "total_output_tokens_retokenized" in fields:
         return SGLANG
-    return "vllm bench serve" if "tokenizer_id" in fields or "num_prompts" in fields else "rows"
+    if {"batch_size", "overall_throughput"} <= fields.keys():
+        return "SGLang bench_one_batch_server"
+    return "vllm bench serve" if "tokenizer_id" in fields or "num_prompts" in fields else ROWS
 
 
 def _e2e(fields: Mapping[str, Any]) -> Times:
@@ -75,12 +78,12 @@ def _e2e(fields: Mapping[str, Any]) -> Times:
     return Times()
 
 
-def _of(tool: str, run: BenchRun, fields: Mapping[str, Any]) -> tuple[str, ...]:
+def _of(tool: str, run: BenchRun) -> tuple[str, ...]:
     """What SGLang's client takes from elsewhere (0.5.17): the server's mean length, and the asked-for lengths."""
     if tool != SGLANG:
         return ()
     said = [_LIFETIME] if run.length is not None else []
-    own = count(fields.get("total_output_tokens_retokenized"))
+    own = run.retokenized
     if own and run.output_tokens and abs(own / run.output_tokens - 1.0) > _APART:
         said.append(
             f"it counts {run.output_tokens} output tokens, and its tokenizer {own} in the text that came: without "

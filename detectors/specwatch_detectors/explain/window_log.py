@@ -18,10 +18,12 @@ from specwatch_detectors.explain.event import Event, EventKind
 from specwatch_detectors.explain.evidence import Dimension
 from specwatch_detectors.explain.row_changes import changes
 from specwatch_detectors.explain.window_row import LogError, Row, moment, read_row
+from specwatch_detectors.history_log import is_log
 
 MAX_BYTES: Final = 256 << 20
 _FORM: Final = 'windows come as CSV, a JSON list, or {"windows": [...]}, each with time, drafts and accepted tokens'
 _DUMP: Final = f"this is an answer of Prometheus, which 'specwatch detect replay' reads and explains; here {_FORM}"
+_LOG: Final = f"this is an engine's log, which 'specwatch detect replay' reads and explains; here {_FORM}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ def read_log(path: Path, model: str = "") -> WindowLog:
         raise LogError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise LogError(f"{path}: not UTF-8 text") from error
+    if is_log(text):
+        raise LogError(f"{path}: {_LOG}")
     try:
         return _completed(_parsed(text), model)
     except LogError as error:

@@ -12,11 +12,20 @@ from specwatch_exporters.bodies.record_report import model_reports, record_notic
 from specwatch_exporters.bodies.response import record_from_json
 from specwatch_exporters.bodies.sse import SseDecoder, SseOverflowError
 from specwatch_exporters.bodies.stream import StreamReading
+from specwatch_exporters.bodies.typed_stream import TypedStream, stream_reading
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.report import Fact, Report
 
 MAX_DAMAGED = 20
 _EVENT_STREAM = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
+_HEAD = re.compile(r"\A\s*HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)  # as `curl -i` records it
+_DATA = re.compile(r"^data:", re.MULTILINE)
+
+
+def is_event_stream(text: str) -> bool:
+    """Whether a text is a recorded stream; comments, numbered events and retry times may stand before the data."""
+    body = _HEAD.sub("", text, count=1)
+    return _EVENT_STREAM.match(body) is not None and _DATA.search(body) is not None
 
 
 def read_body(text: str) -> Report | None:
@@ -28,19 +37,22 @@ def read_body(text: str) -> Report | None:
     Returns:
         A report whose records are summed per model, or None if the text is none of these.
     """
-    if _EVENT_STREAM.match(text):
-        return _stream(text)
-    records, notices = _records(text)
+    body = _HEAD.sub("", text, count=1)
+    if is_event_stream(body):
+        return _stream(body)
+    records, notices = _records(body)
     return _report("response", records, {}, notices) if records else None
 
 
 def _stream(text: str) -> Report | None:
-    decoder, reading = SseDecoder(), StreamReading()
+    decoder = SseDecoder()
     try:
-        for data in (*decoder.feed(text.encode("utf-8", errors="replace")), *decoder.close()):
-            reading.take(data)
+        events = [*decoder.feed(text.encode("utf-8", errors="replace")), *decoder.close()]
     except SseOverflowError as error:
         return Report(None, "stream", notices=(Notice("stream_cut", f"The stream cannot be read: {error}."),))
+    reading = stream_reading(events)
+    for data in events:
+        reading.take(data)
     record = reading.record()
     if record is None:
         return Report(None, "stream", notices=(_cut(reading),)) if reading.failed else None
@@ -54,7 +66,7 @@ def _stream(text: str) -> Report | None:
     return _report("stream", [record], facts, notices)
 
 
-def _cut(reading: StreamReading) -> Notice:
+def _cut(reading: StreamReading | TypedStream) -> Notice:
     if reading.failed:
         why = "an error event ended the stream"
     elif reading.damaged:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specwatch_exporters.bodies import sglang_record, trtllm_record, vllm_record
-from specwatch_exporters.bodies.fields import first_count, items, mapping, name, number
+from specwatch_exporters.bodies import response_totals, sglang_record, trtllm_choice, trtllm_record, vllm_record
+from specwatch_exporters.bodies.fields import count, first_count, items, mapping, name, number
 from specwatch_exporters.bodies.record import RequestRecord, Times
 from specwatch_exporters.bodies.speculation import Speculation
 
@@ -52,12 +52,19 @@ class _Usage:
 
 def _usage(body: Mapping[str, Any]) -> _Usage:
     spots = (mapping(body.get("usage")), mapping(body.get("meta_info")), body)
-    prompt = (first_count(spot, "prompt_tokens", "input_tokens") for spot in spots)
+    prompt = map(_prompt, spots)
     completion = (first_count(spot, "completion_tokens", "output_tokens") for spot in spots)
     return _Usage(
         next((whole for whole in prompt if whole is not None), None),
         next((whole for whole in completion if whole is not None), None),
     )
+
+
+def _prompt(spot: Mapping[str, Any]) -> int | None:
+    """Tokens of the prompt; Anthropic's `input_tokens` leave out those of the cache (vLLM 0.32 follows)."""
+    whole = first_count(spot, "prompt_tokens", "input_tokens")
+    cached = (count(spot.get(f"cache_{which}_input_tokens")) or 0 for which in ("read", "creation"))
+    return None if whole is None else whole + sum(cached)
 
 
 def _speculation(body: Mapping[str, Any], completion: int | None) -> tuple[str | None, Speculation | None]:
@@ -67,7 +74,8 @@ def _speculation(body: Mapping[str, Any], completion: int | None) -> tuple[str |
     sglang = sglang_record.find(body)
     if sglang:
         return "sglang", sglang_record.read(sglang, completion)
-    return _engine(body), None
+    choice = trtllm_choice.read(body)
+    return ("trtllm", choice) if choice is not None else (_engine(body), response_totals.read(body))
 
 
 def _engine(body: Mapping[str, Any]) -> str | None:
@@ -88,6 +96,7 @@ def _is_response(body: Mapping[str, Any]) -> bool:
 
 def _finish_reason(body: Mapping[str, Any], meta: Mapping[str, Any]) -> str | None:
     spots = [*(choice.get("finish_reason") for choice in items(body.get("choices"))), meta.get("finish_reason")]
+    spots.append(body.get("stop_reason"))  # Anthropic's
     reasons = (name(spot) or name(mapping(spot).get("type")) for spot in spots)
     return next((reason for reason in reasons if reason), None)
 

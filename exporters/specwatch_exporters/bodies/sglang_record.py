@@ -8,6 +8,8 @@ Source: sglang wheels, `tokenizer_manager.py`, `_calculate_spec_decoding_metrics
 - 0.5.11 to 0.5.20: `spec_accepted_drafts`, `spec_proposed_drafts`; 0.5.12 and newer: `spec_num_correct_drafts`,
   `spec_num_proposed_drafts`.
 
+TokenSpeed speaks the same form with `spec_accepted_tokens` and `spec_draft_tokens` (lightseekorg/tokenspeed#1443).
+
 Completion tokens = accepted + verify calls, plus at most one from the prefill, less what was cut behind the end.
 """
 
@@ -26,8 +28,8 @@ from specwatch_exporters.sglang_rate import interpret
 DEFINITION = "sglang-request"
 LENGTH_DEFINITION = "sglang-completion-per-verify"
 MAX_DEPTH = 64
-_CORRECT = ("spec_num_correct_drafts", "spec_accepted_drafts")
-_PROPOSED = ("spec_num_proposed_drafts", "spec_proposed_drafts")
+_CORRECT = ("spec_num_correct_drafts", "spec_accepted_drafts", "spec_accepted_tokens")
+_PROPOSED = ("spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_tokens")
 _OLD_ACCEPTED, _OLD_PROPOSED = "spec_accept_token_num", "spec_draft_token_num"
 _RATE, _LENGTH, _CALLS = "spec_accept_rate", "spec_accept_length", "spec_verify_ct"
 _MARKERS = frozenset({_RATE, _LENGTH, _CALLS, *_CORRECT, _OLD_ACCEPTED})

@@ -163,11 +163,11 @@ class Intake:
         series = self._identify(sample.labels, target)
         if sample.labels.get(self._dialect.total_label) and series[:3] in self._totals:
             return
-        if target.kind in {"fact", "reading"}:
+        if target.kind in {"fact", "reading"} and math.isfinite(value):
             self._number(series, target, value)
             return
         if not 0 <= value <= MAX_VALUE:
-            self._page.note("bad_value", f"A sample of {sample.name} is {value}; it was left out.")
+            self._leave_out(sample, series.model)
             return
         if target.kind == "counter" and family_type == "gauge" and not self._accept_gauge(sample.name):
             return
@@ -176,9 +176,12 @@ class Intake:
             return
         self._store(target.kind, series, value, sample)
 
+    def _leave_out(self, sample: Sample, model: str) -> None:
+        """What cannot be a value says all the same that the model is there: NaN is 0/0, before the first draft."""
+        self._page.note("bad_value", f"A sample of {sample.name} is {float(sample.value)}; it was left out.")
+        self._page.facts.setdefault(model, {})
+
     def _number(self, series: SeriesId, target: Target, value: float) -> None:
-        if not math.isfinite(value):
-            return
         if target.kind == "fact":
             facts = self._page.facts.setdefault(series.model, {})
             facts[target.metric] = max(value, facts.get(target.metric) or value)

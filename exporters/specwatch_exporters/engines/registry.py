@@ -23,6 +23,26 @@ READERS: tuple[Reader, ...] = (
 _FAMILIES = frozenset({"sglang", "trtllm", "vllm"})
 ENGINES: tuple[str, ...] = tuple(sorted(reader.engine for reader in READERS))
 
+_FOREIGN = {
+    ("nv_trt_llm_", "nv_llm_", "nv_inference_"): "This is Triton's page. Its TensorRT-LLM backend exports no "
+    "acceptance at all, only requests and KV cache blocks; trtllm-serve has it, under /prometheus/metrics.",
+    (
+        "sgl_router_",
+        "smg_",
+        "inference_pool_",
+        "inference_objective_",
+        "inference_extension_",
+        "litellm_",
+    ): "This is a router's or gateway's page: it has no acceptance; scrape the engines behind it.",
+    ("llamacpp:",): "This is llama.cpp's page; vLLM's, SGLang's and TensorRT-LLM's are read.",
+    (
+        "DCGM_FI_",
+    ): "This is dcgm-exporter's page: it is about GPUs. The engine's series are on the engine's own port.",
+    (
+        "specwatch_",
+    ): "This is specwatch's own page, made from the engine's; inspect the engine's, or look at /status.",
+}
+
 
 def read_page(exposition: Exposition, engine: str | None = None) -> Page:
     """Read a parsed page with the reader that recognises it.
@@ -54,6 +74,12 @@ def _choose(names: frozenset[str], engine: str | None, exposition: Exposition) -
     if not fitting:
         return _unrecognised(names)
     page = fitting[0].read(exposition, names)
+    if not page.models():
+        page.note(
+            "no_spec_series",
+            f"Nothing on this page of {page.engine} is a number that is read ({len(names)} names, such as "
+            f"{min(names)}): creation times and help texts are no counts.",
+        )
     others = sorted({reader.engine for reader in fitting[1:] if reader.engine in _FAMILIES - {page.engine}})
     if others:
         page.note("mixed_engines", f"The page also has series of {', '.join(others)}; read them with --engine.")
@@ -68,6 +94,10 @@ def _unrecognised(names: frozenset[str]) -> Page:
             "This is Ray Serve's own page, with counters exposed as gauges (Ray 2.52); "
             "the engine's ray_vllm series are on the replicas' metrics port.",
         )
+    for prefixes, meaning in _FOREIGN.items():
+        if any(name.startswith(prefixes) for name in names):
+            page.note("no_engine", meaning)
+            return page
     seen = f"{len(names)} other series names, such as {min(names)}" if names else "an empty page"
     page.note("no_engine", f"No vLLM, SGLang or TensorRT-LLM series in the body ({seen}).")
     return page

@@ -15,7 +15,7 @@ from specwatch_exporters import catalog
 from specwatch_exporters.engines.intake import Dialect, Intake, strip_prefixes
 from specwatch_exporters.exposition import Exposition
 from specwatch_exporters.page import Declared, Key, Page, Reported
-from specwatch_exporters.sglang_rate import interpret
+from specwatch_exporters.sglang_rate import Interpretation, interpret
 
 PREFIXES = ("sglang:", "sglang_")
 COUNTER_DEFINITION = "sglang-tokens-per-verify"
@@ -61,6 +61,7 @@ TARGETS = DIALECT.targets()
 # First seen in 0.5.11 or later, when the rate became accepted / proposed; before, it included the bonus token.
 STRICT_MARKERS = frozenset({STEPS, "spec_verify_calls_total", "kv_available_tokens", "num_pages"})
 Readings = Mapping[str, float]
+_RATE_SLACK = 0.02
 
 
 class SglangReader:
@@ -147,7 +148,7 @@ def _settle_model(page: Page, model: str, readings: Readings, moved: Readings, *
         return
     depth = int(width) if width else None
     reading = interpret(readings.get(RATE), readings.get(LENGTH), 0.0, draft_tokens=depth, strict=strict or None)
-    page.reported[model] = Reported(reading.rate, reading.length)
+    page.reported[model] = Reported(_agreed(page, reading, proposed), reading.length)
     if reading.speculative_tokens and model not in page.speculative_tokens:
         page.speculative_tokens[model] = reading.speculative_tokens
     if moved.get(VERIFY_CALLS):
@@ -157,6 +158,21 @@ def _settle_model(page: Page, model: str, readings: Readings, moved: Readings, *
     page.note("gauge_only", "Acceptance is a gauge over the last decode interval; there are no counters to window.")
     if moved.get(catalog.RUNNING.name) == 0:
         page.note("stale_gauge", "Nothing is running, and SGLang keeps the last interval's acceptance when idle.")
+
+
+def _agreed(page: Page, reading: Interpretation, proposed: int) -> float | None:
+    """The rate, unless it contradicts the length: accepted / draft tokens is (length - 1) / K of one interval."""
+    if reading.rate is None or reading.length is None or not proposed:
+        return reading.rate
+    expected = (reading.length - 1.0) / proposed
+    if abs(expected - reading.rate) <= _RATE_SLACK:
+        return reading.rate
+    page.note(
+        "inconsistent_counts",
+        f"An accept rate of {reading.rate:.4g} and a length of {reading.length:.4g} do not fit K = {proposed}, "
+        f"which gives {expected:.4g}: K changed within the interval, or the numbers are not of one engine.",
+    )
+    return None
 
 
 def _proposed(readings: Readings) -> int:

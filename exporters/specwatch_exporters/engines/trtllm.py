@@ -44,8 +44,16 @@ DIALECT = Dialect(
 )
 TARGETS = DIALECT.targets()
 _SPECULATIVE = frozenset({catalog.DRAFT_TOKENS.name, catalog.ACCEPTED_PER_POSITION.name})
-# The first version had no prefix; these two together are no other engine's.
-UNPREFIXED = frozenset({"request_queue_time_seconds_count", "request_success_total"})
+# The first version had no prefix; two of its five names together are no other engine's.
+UNPREFIXED = frozenset(
+    {
+        "e2e_request_latency_seconds_count",
+        "request_queue_time_seconds_count",
+        "request_success_total",
+        "time_per_output_token_seconds_count",
+        "time_to_first_token_seconds_count",
+    }
+)
 
 
 class TrtllmReader:
@@ -54,8 +62,8 @@ class TrtllmReader:
     engine = "trtllm"
 
     def recognises(self, names: AbstractSet[str]) -> bool:
-        """True for `trtllm_` names, or the first version's un-prefixed pair."""
-        return any(name.startswith(PREFIX) for name in names) or names >= UNPREFIXED
+        """True for `trtllm_` names, or two of the first version's un-prefixed ones."""
+        return any(name.startswith(PREFIX) for name in names) or len(names & UNPREFIXED) > 1
 
     def read(self, exposition: Exposition, names: AbstractSet[str]) -> Page:
         """Read the page; positions are counted over finished requests, totals over iterations."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from specwatch_exporters import catalog
+from specwatch_exporters.json_text import decode
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Key, Page, SeriesId
 
 DEFINITION = "trtllm-iterations"
@@ -24,11 +25,41 @@ _COUNTS = {
 }
 
 
+# An object with an iteration's number and one of these is an iteration; excerpts leave the others out.
+_MARKERS = frozenset(
+    {"iterLatencyMS", "specDecodingStats", "inflightBatchingStats", "kvCacheStats", "numActiveRequests"}
+)
+
+
 def is_iterations(body: Any) -> bool:
     """True for a list (possibly empty) of TensorRT-LLM iteration objects."""
-    if not isinstance(body, list):
-        return False
-    return all(isinstance(entry, Mapping) and "iter" in entry and "iterLatencyMS" in entry for entry in body)
+    return isinstance(body, list) and all(_is_iteration(entry) for entry in body)
+
+
+def saved_iterations(text: str, body: Any) -> list[Mapping[str, Any]] | None:
+    """Iterations as people save them.
+
+    Args:
+        text: what `/metrics` answered, one iteration of it, JSON lines, or a list of the JSON strings that
+            `LLM.get_stats` of some releases gives.
+        body: the text decoded, or None if it is not one JSON value.
+
+    Returns:
+        The iterations, or None if the text is none of these.
+    """
+    if body is None and text.lstrip().startswith("{"):
+        first, _, rest = text.lstrip().partition("\n")
+        if _is_iteration(decode(first)):
+            body = [decode(line) for line in (first, *rest.splitlines()) if line.strip()]
+    elif isinstance(body, Mapping):
+        body = [body]
+    if isinstance(body, list):
+        body = [decode(entry) if isinstance(entry, str) else entry for entry in body]
+    return body if is_iterations(body) else None
+
+
+def _is_iteration(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "iter" in entry and not _MARKERS.isdisjoint(entry)
 
 
 def read_iterations(body: Sequence[Mapping[str, Any]]) -> Page:
@@ -47,6 +78,12 @@ def read_iterations(body: Sequence[Mapping[str, Any]]) -> Page:
         f"{len(body)} iterations only.",
     )
     page.declared[_MODEL] = Declared.UNKNOWN
+    if not body:
+        page.note(
+            "no_spec_series",
+            "No iteration: nothing ran since the last read, another program read them, or iteration statistics are "
+            "off (enable_iter_perf_stats).",
+        )
     for entry in body:
         stats = entry.get("specDecodingStats")
         if isinstance(stats, Mapping):

@@ -74,8 +74,14 @@ PLUGIN = {
     },
 }
 TARGETS = DIALECT.targets() | PLUGIN
-# Families that only the Python frontend has, on every page; without one of them a page is partial.
-WHOLE_PAGE = frozenset({"cache_config_info", "engine_sleep_state"})
+# Families that only the Python frontend has, on every page: with none of them a page is partial or the Rust one's.
+PYTHON_ONLY = frozenset({"cache_config_info", "engine_sleep_state"})
+# Families of every page. An excerpt about the cache has the above, and says nothing about what it leaves out.
+EVERY_PAGE = (
+    frozenset({"generation_tokens", "generation_tokens_total"}),
+    frozenset({"request_success", "request_success_total"}),
+    frozenset({"num_requests_running"}),
+)
 
 
 class VllmV1Reader:
@@ -91,7 +97,7 @@ class VllmV1Reader:
         """Read the page; counters are summed over engines later, gauges drop per-process copies."""
         stripped = strip_prefixes(names, PREFIXES)
         raw = frozenset(stripped.values())
-        whole = bool(WHOLE_PAGE & raw)
+        whole = bool(PYTHON_ONLY & raw) and all(names & raw for names in EVERY_PAGE)
         page = Page("vllm", _dialect(exposition, names, whole), DEFINITION)
         own = {name: name for name in names if name in PLUGIN}
         Intake(page, DIALECT, TARGETS).take(exposition.families, stripped | own)

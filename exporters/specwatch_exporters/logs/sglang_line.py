@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 
 DECODE, PREFILL = "Decode batch", "Prefill batch"
+# Logged since 0.5.11 when the adaptive engine chooses another number of steps: "... updated: steps 3 -> 0 (...)".
+ADAPTIVE = "Adaptive spec params"
 _HEAD = re.compile(r"\[([^\[\]]*)\]\s*(?:\S+:\s*)?$")
 _RANK = re.compile(r"\b(DP|PP|TP|EP|MOE_DP|ATTN_CP)(\d{1,6})\b")
 _LENGTH = re.compile(r"(?<!block )accept len: (\d+\.\d{2})(?!\d)")

@@ -23,6 +23,8 @@ MAX_WINDOWS = 20_000
 ROUNDING = 0.005
 _TEXTS = {
     "duplicate_series": "repeat another rank of the same data-parallel group; they were left out.",
+    "not_drafting": "accept length exactly 1 of an engine that adapts its steps: it has switched drafting off by "
+    "itself, and every forward still counts as a verify; no collapse, and left out of the means.",
     "line_partial": "cut; numbers that are whole were used, the rest was left out.",
     "rate_over_one": "an acceptance rate over 1 is impossible (old SGLang); it was refused.",
 }
@@ -47,6 +49,7 @@ class _Interval:
     length: float | None
     cut: bool
     number: int
+    off: bool = False
 
 
 @dataclass(slots=True)
@@ -54,16 +57,20 @@ class SglangLog:
     """Takes lines in order; memory is bounded, whatever the length of the log.
 
     Attributes:
-        lines: scheduler lines seen.
+        lines: lines of the engine seen.
+        batches: those of its scheduler.
     """
 
     lines: int = 0
+    batches: int = 0
     _intervals: deque[_Interval] = field(default_factory=lambda: deque(maxlen=MAX_WINDOWS))
     _ranks: dict[tuple[str, str | None], _Rank] = field(default_factory=dict)
     _evidence: Evidence = field(default_factory=lambda: Evidence(ROUNDING))
     _startup: StartUp = field(default_factory=StartUp)
     _notes: LineNotes = field(default_factory=LineNotes)
+    _adaptive: bool = False
     _decodes: int = 0
+    _drafting: int = 0
     _total_intervals: int = 0
     _weight: float = 0.0
     _length: float = 0.0
@@ -74,7 +81,12 @@ class SglangLog:
         """Take the line that the server prints when it starts."""
         self.lines += 1
         self._startup = startup
+        self._adaptive = startup.adaptive
         self._ranks.clear()
+
+    def take_adaptive(self) -> None:
+        """Take the line that an engine prints when it has chosen another number of steps by itself."""
+        self._adaptive = True
 
     def take(self, line: SglangLine, source: str, number: int) -> None:
         """Take a scheduler line.
@@ -85,6 +97,7 @@ class SglangLog:
             number: 1-based line number.
         """
         self.lines += 1
+        self.batches += 1
         rank = self._ranks.setdefault((source, line.data_rank), _Rank(line.ranks))
         if rank.ranks != line.ranks:
             self._notes.add("duplicate_series", number)
@@ -104,7 +117,12 @@ class SglangLog:
             self._notes.add("rate_over_one", number)
             rate = None
         self._total_intervals += 1
-        self._intervals.append(_Interval(line.data_rank, rate, line.length, line.cut, number))
+        off = self._adaptive and line.length == 1.0 and not rate
+        self._intervals.append(_Interval(line.data_rank, rate, line.length, line.cut, number, off))
+        if off:
+            self._notes.add("not_drafting", number)
+            return
+        self._drafting += 1
         weight = float(max(1, line.running or 1))
         if line.length is None or line.length < 1.0:
             return
@@ -133,15 +151,14 @@ class SglangLog:
 
     def _overall(self, strict: bool | None, slots: int | None) -> Interpretation:
         length, rate = ratio(self._length, self._weight), ratio(self._rate, self._rate_weight)
-        if rate is None or self._total_intervals == 1 or strict or (slots and strict is not None):
+        if rate is None or self._drafting == 1 or strict or (slots and strict is not None):
             return interpret(rate, length, ROUNDING, slots, strict)
         return self._overall_of_unclear(rate, length, slots)
 
     def _overall_of_unclear(self, rate: float, length: float | None, slots: int | None) -> Interpretation:
         """Means of many lines fit no formula of one line; each line must have a meaning of its own."""
-        readings = [
-            interpret(one.rate, one.length, ROUNDING, slots) for one in self._intervals if one.rate is not None
-        ]
+        rated = [one for one in self._intervals if one.rate is not None and not one.off]
+        readings = [interpret(one.rate, one.length, ROUNDING, slots) for one in rated]
         formulas = {reading.formula if reading.rate is not None else UNKNOWN for reading in readings}
         if formulas == {STRICT} or (formulas == {ROOTED} and slots):
             return interpret(rate, length, ROUNDING, slots, strict=formulas == {STRICT})
@@ -149,6 +166,9 @@ class SglangLog:
         return Interpretation(None, length, notices=(Notice("rate_formula_unknown", text),))
 
     def _window(self, interval: _Interval, strict: bool | None, slots: int | None) -> Window:
+        if interval.off:
+            nothing = Tally(0.0, 0.0, 0.0)
+            return Window(nothing, interval.rank, partial=interval.cut, line=interval.number)
         reading = interpret(interval.rate, interval.length, ROUNDING, slots, strict)
         return Window(
             Tally(),
@@ -192,7 +212,7 @@ class SglangLog:
 
     def _state(self) -> State:
         """Decode lines name an accept length whenever a speculative algorithm is set."""
-        if self._total_intervals:
+        if self._drafting:
             return State.ACTIVE
         return State.OFF if self._decodes or self._startup.speculating is False else State.UNKNOWN
 

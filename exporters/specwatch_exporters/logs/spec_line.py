@@ -28,6 +28,7 @@ _POSITIONS = re.compile(r"Per-position acceptance rate:\s*\[?((?:[\s\d.,]|nan)*)
 _POSITION = re.compile(r"[01]\.\d{3}")
 _OLD_ACCEPTED = re.compile(r"Number of accepted tokens:\s*(\d{1,15})\s*,")
 _OLD_DRAFTED = re.compile(r"Number of draft tokens:\s*(\d{1,15})\s*,")
+_OLD_EMITTED = re.compile(r"Number of emitted tokens:\s*(\d{1,15})\s*\.")
 _OLD_DEPTH = re.compile(r"Number of speculative tokens:\s*(\d{1,4})\s*,")
 
 
@@ -46,6 +47,7 @@ class SpecLine:
         cut: True if the line ends early.
         positions_cut: True if a position was cut.
         cumulative: True if counts run since start-up (V0).
+        emitted: tokens that came out of the draft steps, bonus included (V0).
     """
 
     accepted: int | None = None
@@ -58,6 +60,7 @@ class SpecLine:
     cut: bool = False
     positions_cut: bool = False
     cumulative: bool = False
+    emitted: int | None = None
 
 
 def parse_spec_line(body: str) -> SpecLine:
@@ -83,8 +86,10 @@ def parse_spec_line(body: str) -> SpecLine:
 def _old(body: str) -> SpecLine:
     cumulative = "System efficiency" in body
     accepted, drafted = _count(_OLD_ACCEPTED, body), _count(_OLD_DRAFTED, body)
-    cut = accepted is None or drafted is None or (cumulative and not re.search(r"emitted tokens:\s*\d+\.", body))
-    return SpecLine(accepted, drafted, depth=_count(_OLD_DEPTH, body), cut=cut, cumulative=cumulative)
+    emitted = _count(_OLD_EMITTED, body)
+    cut = accepted is None or drafted is None or (cumulative and emitted is None)
+    depth = _count(_OLD_DEPTH, body)
+    return SpecLine(accepted, drafted, depth=depth, cut=cut, cumulative=cumulative, emitted=emitted)
 
 
 def _ends_early(body: str, has_share: bool) -> bool:

@@ -19,6 +19,7 @@ _METHOD = re.compile(r"method='([^']{1,64})'")
 _DEPTH = re.compile(r"num_spec_tokens=(\d{1,4})\b")
 _ALGORITHM = re.compile(r"speculative_algorithm=(None|'([^']{1,64})')")
 _SLOTS = re.compile(r"speculative_num_draft_tokens=(\d{1,4})\b")
+_ADAPTIVE = re.compile(r"speculative_adaptive=True\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class StartUp:
         speculating: True or False as declared, None if the line does not say.
         method: method or algorithm, lower case.
         depth: K, or None.
+        adaptive: True if the engine changes K by itself, down to 0.
     """
 
     model: str | None = None
@@ -38,6 +40,7 @@ class StartUp:
     speculating: bool | None = None
     method: str | None = None
     depth: int | None = None
+    adaptive: bool = False
 
 
 def parse_vllm_startup(text: str) -> StartUp | None:
@@ -67,6 +70,7 @@ def parse_sglang_startup(text: str) -> StartUp | None:
         speculating=None if algorithm is None else algorithm[1] != "None",
         method=algorithm[2].lower() if algorithm and algorithm[2] else None,
         depth=int(slots[1]) - 1 if slots and int(slots[1]) > 1 else None,
+        adaptive=_ADAPTIVE.search(text) is not None,
     )
 
 

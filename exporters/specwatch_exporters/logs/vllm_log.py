@@ -12,6 +12,7 @@ from specwatch_exporters.logs.engine_line import EngineLine
 from specwatch_exporters.logs.line_notes import LineNotes
 from specwatch_exporters.logs.spec_line import SpecLine
 from specwatch_exporters.logs.startup_line import StartUp
+from specwatch_exporters.ngram_counts import ngram_notice
 from specwatch_exporters.notices import Notice
 from specwatch_exporters.page import UNKNOWN_MODEL
 from specwatch_exporters.report import ModelReport, Report, State, Window
@@ -187,6 +188,9 @@ class VllmLog:
                 "Tokens are generated, but the last lines of load have no speculative counts: nothing is drafted."
             )
             notices.append(Notice("not_drafting", text))
+        notices += [Notice("v0_definition", text) for text in map(_kept, self._counted.values()) if text]
+        changed = ngram_notice(self._startup.method, self._startup.version)
+        notices += [] if changed is None else [changed]
         if not self._total_windows and self._startup.speculating is not False:
             text = (
                 "The log has no speculative line: speculation is off, nothing was drafted, or statistics are off."
@@ -230,6 +234,20 @@ class VllmLog:
         named = {source for source, engine in self._engines if engine is not None}
         chosen = [state for (source, engine), state in self._engines.items() if engine or source not in named]
         return chosen or [_Engine()]
+
+
+def _kept(line: SpecLine) -> str | None:
+    """V0's figures limited to the accepted prefix, since start: a draft step emits what it keeps and one more."""
+    if not line.depth or not line.drafted or line.emitted is None:
+        return None
+    steps = line.drafted / line.depth
+    if not steps <= line.emitted <= steps * (line.depth + 1):
+        return None
+    kept = line.emitted - steps
+    return (
+        f"Since start, from emitted tokens: K={line.depth}, kept {kept:.0f} of {line.drafted} "
+        f"({kept / line.drafted:.1%}), mean acceptance length {line.emitted / steps:.3f}."
+    )
 
 
 def _tally(accepted: int, drafted: int, rates: tuple[float, ...], steps: DraftSteps) -> Tally:

@@ -25,6 +25,7 @@ class RequestFacts:
         lora: adapter as SGLang names it.
         stream: whether a streamed answer is asked for; True as well if that cannot be told.
         choices: answers asked for.
+        predicts: whether it brings its own guess of the answer (Predicted Outputs).
         text: the user's last words, for the classifier; never printed.
     """
 
@@ -32,6 +33,7 @@ class RequestFacts:
     lora: str | None = None
     stream: bool = False
     choices: int = 1
+    predicts: bool = False
     text: str = field(default="", repr=False)
 
 
@@ -49,6 +51,7 @@ def read_request(api: Api, body: bytes) -> RequestFacts | None:
         lora=name(fields.get("lora_path")),
         stream=fields.get("stream") is True,
         choices=min(choices, _MAX_CHOICES),
+        predicts=bool(fields.get("prediction")),
         text=_text(api, fields),
     )
 

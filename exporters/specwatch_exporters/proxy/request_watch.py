@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from specwatch_exporters.bodies.record import RequestRecord
+from specwatch_exporters.bodies.response_totals import PREDICTION
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.batch_meter import Mark
 from specwatch_exporters.proxy.http_head import RequestHead, ResponseHead
@@ -111,7 +113,7 @@ class RequestWatch:
         if self._joined:
             self._observer.batch.leave(self._facts.choices, now)
         self._name_model()
-        outcome, record = self._outcome(ending), self._reading.record()
+        outcome, record = self._outcome(ending), self._record()
         self._note_unread(outcome, record)
         if record is not None:
             self._take_record(record, batch)
@@ -151,9 +153,9 @@ class RequestWatch:
         self._body = []
         facts: RequestFacts | None = None
         if self._search is not None:
-            problem, facts = "request_too_large", RequestFacts(stream=self._search.found)
+            problem, facts = "request_too_large", RequestFacts(stream=self._search.found, predicts=True)
         elif self._head.headers.get(b"content-encoding") is not None:
-            problem, facts = "request_encoding", RequestFacts(stream=True)
+            problem, facts = "request_encoding", RequestFacts(stream=True, predicts=True)
         else:
             facts = read_request(self._api, whole)
             problem = "request_damaged" if facts is None and whole else ""
@@ -227,6 +229,13 @@ class RequestWatch:
             problem = "response_no_usage"
         if problem:
             self._observer.metrics.unread(problem)
+
+    def _record(self) -> RequestRecord | None:
+        """What the answer tells; prediction tokens are no drafter's if the request may have brought its guess."""
+        record = self._reading.record()
+        if record is None or record.speculation is None or record.speculation.definition != PREDICTION:
+            return record
+        return replace(record, speculation=None) if self._facts.predicts else record
 
     def _take_record(self, record: RequestRecord, batch: str) -> None:
         waiting = self._waiting_batch or batch

@@ -10,6 +10,7 @@ from specwatch_exporters.bodies.fields import items, mapping
 from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.bodies.response import record_from_json
 from specwatch_exporters.bodies.sse import DONE, SseDecoder, SseOverflowError
+from specwatch_exporters.bodies.stream import StreamReading
 from specwatch_exporters.proxy.api_paths import Api
 from specwatch_exporters.proxy.http_head import Headers
 from specwatch_exporters.proxy.inflate import STEP, InflateError, Inflater, inflater
@@ -146,7 +147,7 @@ class WholeReading:
             return
         try:
             body = json.loads(self._body)
-            self._record = record_from_json(body)
+            self._record = _record(body)
             self.failed = _says_failed(body)
         except (ValueError, RecursionError):
             self._give_up("damaged")
@@ -227,6 +228,17 @@ class StreamedReading:
     def _note_damage(self, data: str) -> None:
         if data.strip() != DONE:
             self.problem = "event"
+
+
+def _record(body: object) -> RequestRecord | None:
+    """What a whole answer tells; a list of SGLang's, one object for each answer, is read as choices of a stream."""
+    if not isinstance(body, list):
+        return record_from_json(body)
+    reading = StreamReading()
+    for index, one in enumerate(body[:_MAX_CHOICES]):
+        if isinstance(one, dict):
+            reading.take_object({**one, "index": index})
+    return reading.record()
 
 
 def _says_failed(body: object) -> bool:

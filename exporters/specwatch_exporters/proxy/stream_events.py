@@ -7,31 +7,18 @@ Forms: OpenAI completions and chat completions (vLLM, SGLang), OpenAI responses,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from specwatch_exporters.bodies.fields import count, items, mapping, name
 from specwatch_exporters.bodies.record import RequestRecord
-from specwatch_exporters.bodies.response import record_from_json
 from specwatch_exporters.bodies.stream import StreamReading
+from specwatch_exporters.bodies.typed_events import MessageEvents, Piece, ResponseEvents
 from specwatch_exporters.proxy.api_paths import Api
 
 _MAX_CHOICES = 128
 _DELTA_TEXT = ("reasoning_content", "reasoning", "tool_calls", "function_call", "refusal")
 _TELLING = ("usage", "metrics", "meta_info", "sglext", "error")
 _FAILED_ENDS = frozenset({"abort", "error"})
-_RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-
-
-class Piece(NamedTuple):
-    """Generated text in one event.
-
-    Attributes:
-        choice: which of the answers of a request with several.
-        tokens: how many, or None if the event does not say.
-    """
-
-    choice: int
-    tokens: int | None
 
 
 class StreamEvents(Protocol):
@@ -85,7 +72,7 @@ class ChoiceEvents:
 
     def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
         """See `StreamEvents`."""
-        telling = not self._begun
+        telling = not self._begun or event.get("object") == "error"
         for key in _TELLING:
             telling |= bool(event.get(key))
         if telling and not self._begin(event):
@@ -149,72 +136,6 @@ class ChoiceEvents:
         before = self._told.get(index, 0)
         self._told[index] = total
         return total - before if total >= before else None
-
-
-class MessageEvents:
-    """Anthropic messages: blocks of text, usage at both ends.
-
-    Source: Anthropic's streaming reference; vLLM serves the form at `/v1/messages` from 0.11.1 on.
-    """
-
-    def __init__(self) -> None:
-        self.model: str | None = None
-        self.failed = False
-        self.complete = False
-        self._usage: dict[str, Any] = {}
-
-    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
-        """See `StreamEvents`."""
-        kind = event.get("type")
-        if kind == "content_block_delta":
-            delta = mapping(event.get("delta"))
-            has_text = any(delta.get(key) for key in ("text", "thinking", "partial_json"))
-            return (Piece(0, None),) if has_text else ()
-        if kind == "message_start":
-            message = mapping(event.get("message"))
-            self.model = name(message.get("model"))
-            self._usage.update(mapping(message.get("usage")))
-        elif kind == "message_delta":
-            self._usage.update(mapping(event.get("usage")))
-            self.complete = self.complete or bool(mapping(event.get("delta")).get("stop_reason"))
-        elif kind == "error":
-            self.failed = True
-        return ()
-
-    def record(self) -> RequestRecord | None:
-        """See `StreamEvents`."""
-        return record_from_json({"model": self.model, "usage": self._usage}) if self._usage else None
-
-
-class ResponseEvents:
-    """OpenAI responses: deltas of several kinds, the whole response in the last event."""
-
-    def __init__(self) -> None:
-        self.model: str | None = None
-        self.failed = False
-        self.complete = False
-        self._record: RequestRecord | None = None
-
-    def take(self, event: Mapping[str, Any]) -> Sequence[Piece]:
-        """See `StreamEvents`."""
-        kind = event.get("type")
-        if not isinstance(kind, str):
-            return ()
-        if kind.endswith(".delta"):
-            return (Piece(0, None),) if event.get("delta") else ()
-        if kind in _RESPONSE_ENDS:
-            self._record = record_from_json(event.get("response"))
-            self.complete = kind != "response.failed"
-            self.failed = not self.complete
-        elif kind == "response.created":
-            self.model = name(mapping(event.get("response")).get("model"))
-        elif kind == "error":
-            self.failed = True
-        return ()
-
-    def record(self) -> RequestRecord | None:
-        """See `StreamEvents`."""
-        return self._record
 
 
 def ended_by_failure(part: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from specwatch_exporters.method_name import spelling
+from specwatch_exporters.ngram_counts import ngram_notice
 from specwatch_exporters.page import UNKNOWN_MODEL, Declared, Page
 from specwatch_exporters.sidecar.version_probe import EngineFacts
 
@@ -38,12 +38,9 @@ class Declaration:
         for model in page.models():
             if method is not None and method != OFF:
                 page.methods[model] = method
-            if page.engine == "vllm" and spelling(method or "") == "ngram" and _from_0_32(facts.version):
-                page.note(
-                    "ngram_counts_all",
-                    "vLLM 0.32 and newer draft at every n-gram step, match or not: drafts jump with the upgrade "
-                    "and acceptance drops, without a regression.",
-                )
+            changed = ngram_notice(method, facts.version) if page.engine == "vllm" else None
+            if changed is not None:
+                page.note(changed.code, changed.message)
             depth = self.speculative_tokens or facts.speculative_tokens
             if depth is not None:
                 page.speculative_tokens[model] = depth
@@ -57,13 +54,6 @@ class Declaration:
             page.declared[model] = Declared.OFF
         elif self.method is not None and page.declared.get(model) is Declared.OFF:
             page.declared[model] = Declared.UNKNOWN
-
-
-def _from_0_32(version: str | None) -> bool:
-    parts = (version or "").split(".")
-    return (
-        len(parts) > 1 and all(part.isdigit() for part in parts[:2]) and (int(parts[0]), int(parts[1])) >= (0, 32)
-    )
 
 
 def _rename(page: Page, name: str) -> None:

@@ -38,7 +38,7 @@ def test_the_reported_taxes_come_out_of_the_rows_on_the_page() -> None:
     rows = re.search(r"<!-- begin: reported -->\n```json\n(.*?)```", PAGE, re.DOTALL)
     assert rows is not None
     report = inspect(Content("reported.json", rows.group(1).encode()))
-    change = {(found.concurrency, found.measure): found.change_pct[0] for found in report.comparisons}
+    change = {(found.at, found.measure): found.change_pct[0] for found in report.comparisons}
     assert set(change) == {(1, "tok_s"), (2, "tpot_ms"), (189, "tpot_ms")}
     words = " ".join(PAGE.split())
     assert f"{change[2, 'tpot_ms']:.1f} % more time per token with 2 clients" in words

@@ -87,6 +87,7 @@ def test_a_whole_answer_may_say_that_it_failed(body: object, outcome: str, coded
         ({"text": "ab", "meta_info": {"finish_reason": {"type": "abort"}}}, "error"),
         ({"text": "ab", "meta_info": {"finish_reason": {"type": "stop"}}}, "success"),
         ({"error": ERROR}, "error"),
+        ({"object": "error", **ERROR}, "error"),
     ],
 )
 def test_a_stream_may_end_with_a_failure(last: dict[str, object], outcome: str) -> None:
