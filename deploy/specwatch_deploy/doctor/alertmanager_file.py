@@ -57,9 +57,11 @@ class Inhibition:
 
 
 def is_alertmanager(document: Document) -> bool:
-    """Whether a document is a configuration of Alertmanager."""
+    """Whether a document is a configuration of Alertmanager, or an excerpt with its inhibition rules."""
     body = document.body
-    return isinstance(body, Mapping) and not document.kind and "route" in body and "receivers" in body
+    if not isinstance(body, Mapping) or document.kind:
+        return False
+    return {"route", "receivers"} <= set(body) or isinstance(body.get("inhibit_rules"), list)
 
 
 def inhibitions(document: Document) -> Iterator[Inhibition]:

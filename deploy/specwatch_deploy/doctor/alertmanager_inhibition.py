@@ -30,6 +30,18 @@ def dead_inhibitions(inputs: Inputs) -> Iterator[Finding]:
                 yield found("alertmanager-dead-inhibition", place, f"the rule never mutes anything: {why}")
 
 
+def inhibits_all(inputs: Inputs) -> Iterator[Finding]:
+    """Rules without `equal`: one source anywhere mutes every target everywhere."""
+    alerts = _alerts(inputs)
+    for document in filter(is_alertmanager, inputs.documents):
+        for rule in inhibitions(document):
+            if not rule.equal and not _by_itself(rule) and not _by_names(rule, alerts):
+                place = document.place(*rule.path, part=f"inhibition rule {rule.path[-1]}")
+                muted = ", ".join(map(_said, rule.target)) or "every alert"
+                said = f"the rule has no equal labels: one firing source mutes {muted} of all models and namespaces"
+                yield found("alertmanager-inhibits-all", place, said, mended="equal: [namespace, model_name]")
+
+
 def _by_itself(rule: Inhibition) -> str:
     for side, conditions in (("source", rule.source), ("target", rule.target)):
         clash = next((pair for pair in combinations(conditions, 2) if _contradict(*pair)), None)

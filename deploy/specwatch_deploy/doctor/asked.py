@@ -11,7 +11,9 @@ from specwatch_alerts.promql import PromQLError, parse
 from specwatch_alerts.promql_tree import Node, Selector, walk
 from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.grafana_query import has_variable, readable
-from specwatch_deploy.doctor.query import Query
+from specwatch_deploy.doctor.metric_name import owner_of
+from specwatch_deploy.doctor.query import Query, Role
+from specwatch_exporters.engine_metrics.metric_table import load_tables
 
 _FOR: Final = re.compile(r"\s+for\s+\d+[smhd]\w*\s*$", re.IGNORECASE)
 _DEEPEST: Final = 150
@@ -41,7 +43,18 @@ class Asked:
     ) -> Finding:
         """A finding on this query; a mended text that is the same or no PromQL is left out."""
         good = mended if mended.strip() != self.query.text.strip() and _parses(mended) else ""
+        if self.query.role is Role.NAME:
+            good = _as_named(self.query, good)
         return found(code, self.query.place, message, evidence=evidence, mended=good, severity=severity)
+
+
+def _as_named(query: Query, series: str) -> str:
+    """Another series as a scaler spells its name: with the prefix that the author's has; empty if it is no name."""
+    old, new = owner_of(query.text), owner_of(series)
+    if old is None or new is None:
+        return ""
+    before, after = (one.name.removeprefix(load_tables()[one.engine].prefix) for one in (old, new))
+    return query.name.replace(before, after) if before in query.name and before != after else series
 
 
 def asked(query: Query) -> Asked | Finding | None:

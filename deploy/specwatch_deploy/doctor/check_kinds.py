@@ -36,6 +36,8 @@ _WHAT_COMES: Final = {
     False: "the result is of everything since each process started",
 }
 _NAME: Final = re.compile(r"[A-Za-z_:][\w:]*")
+_MEANS: Final = ("spec_accept_length", "spec_decode_acceptance_length")
+"""Gauges of accepted tokens a step, bonus token included."""
 
 
 def kinds(asked: Asked, known: Knowledge) -> Iterator[Finding]:
@@ -166,14 +168,17 @@ def _selects_created(node: Selector) -> bool:
 
 
 def ratios_summed(asked: Asked, known: Knowledge) -> Iterator[Finding]:
-    """`sum` over gauges from 0 to 1 of several engines."""
+    """`sum` over gauges from 0 to 1, and over means, of several engines."""
     for node, above in asked.steps:
         if not isinstance(node, Aggregate) or node.operator != "sum" or not isinstance(node.argument, Selector):
             continue
         name = node.argument.name
-        if known.limits(name) not in {(0, 1), (-1, 1)} or _per_engine(node) or _is_share(node, above):
+        mean = name.endswith(_MEANS)
+        if not (mean or known.limits(name) in {(0, 1), (-1, 1)}) or _per_engine(node) or _is_share(node, above):
             continue
-        message = f"{name} is from 0 to 1 for each engine: with n engines the sum goes up to n"
+        each = "is a mean of each engine: the sum of n engines is n times as much"
+        share = "is from 0 to 1 for each engine: with n engines the sum goes up to n"
+        message = f"{name} {each if mean else share}"
         yield asked.found("ratio-summed", message, "", _renamed(with_max(asked.query.text, name), name, known))
 
 

@@ -23,6 +23,7 @@ _PER_POSITION: Final = "accepted_tokens_per_pos_total"
 _DRAFT_TOKENS: Final = "draft_tokens_total"
 _DRAFTS: Final = "drafts_total"
 _LENGTH: Final = re.compile(r"length|tokens? per|mean|average|per (draft|step)", re.IGNORECASE)
+_ACCEPTANCE_LENGTH: Final = re.compile(r"accept[a-z]*[ _:-]*(token[s]?[ _:-]*)?len(gth)?", re.IGNORECASE)
 _RATE: Final = re.compile(r"accept[a-z]*[ _:-]*(rate|ratio|percent|%)", re.IGNORECASE)
 _ZERO_IS_NONE: Final = frozenset({"sglang:spec_accept_length", "sglang:spec_accept_rate"})
 _ACCEPTANCE: Final = re.compile(r"spec_(decode_.*accept|accept_)")
@@ -90,10 +91,22 @@ def divisors(asked: Asked, known: Knowledge) -> Iterator[Finding]:
         elif part.endswith(_ACCEPTED) and whole == part.replace(_ACCEPTED, _DRAFTS) and _is_rate(asked, above):
             right = part.replace(_ACCEPTED, _DRAFT_TOKENS)
             message = f"{part} over {whole} is accepted tokens per draft, up to k, and this calls it a rate"
+        elif part.endswith(_ACCEPTED) and whole == part.replace(_ACCEPTED, _DRAFTS) and _is_length(asked, above):
+            message = f"{part} over {whole} leaves out the bonus token: the mean acceptance length is 1 + this"
+            mended = f"1 + {asked.query.text}" if node is asked.tree else ""
+            yield asked.found("acceptance-wrong-divisor", message, "", mended)
+            continue
         else:
             continue
         mended = renamed(asked.query.text, whole, right)
         yield asked.found("acceptance-wrong-divisor", message, "", mended)
+
+
+def _is_length(asked: Asked, above: Sequence[Node]) -> bool:
+    """Whether accepted tokens per draft are called the acceptance length, which counts the bonus token."""
+    if any(isinstance(one, Binary) and one.operator in {"+", "/", "*"} for one in above):
+        return False
+    return _ACCEPTANCE_LENGTH.search(f"{asked.query.title} {asked.query.name}") is not None
 
 
 def _is_rate(asked: Asked, above: Sequence[Node]) -> bool:

@@ -14,6 +14,7 @@ from specwatch_deploy.doctor.label_sets import label_set
 from specwatch_deploy.doctor.mend import renamed, with_sum
 from specwatch_deploy.doctor.query import Role
 from specwatch_deploy.doctor.ranges import Range, value_range
+from specwatch_deploy.doctor.seconds import in_milliseconds
 
 _TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 
@@ -42,6 +43,7 @@ def _comparison(asked: Asked, node: Binary, known: Knowledge) -> Iterator[Findin
         found, limit, operator = value_range(node.right, known), node.left.value, _TURNED[node.operator]
     else:
         return
+    yield from _too_long(asked, node.right if isinstance(node.left, Number) else node.left, operator, limit)
     shown = f"the values are from {found[0]:g} to {found[1]:g}"
     if never(found, operator, limit):
         share = 1 < limit <= 100 and found[1] <= 1
@@ -51,6 +53,16 @@ def _comparison(asked: Asked, node: Binary, known: Knowledge) -> Iterator[Findin
         yield of_one
     elif always(found, operator, limit) and node is asked.tree and not _asks_presence(node):
         yield asked.found("alert-always-fires", f"{operator} {limit:g} is true of every value", shown)
+
+
+def _too_long(asked: Asked, side: Node, operator: str, limit: float) -> Iterator[Finding]:
+    name = in_milliseconds(side, limit) if operator in {">", ">="} else ""
+    if name:
+        message = (
+            f"{name} is in seconds, and {limit:g} of them are {limit / 60:.0f} minutes: milliseconds are meant"
+        )
+        mended = renamed(asked.query.text, f"{limit:g}", f"{limit / 1000:g}")
+        yield asked.found("alert-out-of-reach", message, "", mended)
 
 
 def _of_one_value(asked: Asked, node: Binary, known: Knowledge) -> Finding | None:

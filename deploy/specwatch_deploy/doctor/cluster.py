@@ -41,6 +41,9 @@ class Listed:
 LISTED: Final = (
     Listed(_Everywhere("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject")),
     Listed(_Everywhere("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")),
+    Listed(_Everywhere("autoscaling.aibrix.ai", "v1alpha1", "podautoscalers", "PodAutoscaler")),
+    Listed(_Everywhere("workload.serving.volcano.sh", "v1alpha1", "autoscalingpolicies", "AutoscalingPolicy")),
+    Listed(_Everywhere("serving.kserve.io", "v1beta1", "inferenceservices", "InferenceService")),
     Listed(_Everywhere("monitoring.coreos.com", "v1", "prometheusrules", "PrometheusRule")),
     Listed(_Everywhere("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor")),
     Listed(_Everywhere("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor")),

@@ -26,20 +26,35 @@ _MARKS: Final = frozenset({"panels", "rows", "elements", "templating"})
 
 def dashboard_queries(document: Document) -> Iterator[Query]:
     """Queries of a dashboard; none if the document is something else."""
-    body = document.body
-    if not isinstance(body, Mapping) or document.kind not in {"", "Dashboard"}:
+    if document.kind not in {"", "Dashboard"}:
         return
     base: tuple[Key, ...] = next(
         (at for at in ((), ("dashboard",), ("spec",)) if _is_dashboard(document.at(*at))), ("-",)
     )
     dashboard = document.at(*base)
-    if isinstance(dashboard, Mapping):
-        title = str(dashboard.get("title", ""))
+    if isinstance(dashboard, Mapping | list):
+        title = str(dashboard.get("title", "")) if isinstance(dashboard, Mapping) else ""
         yield from _below(document, base, dashboard, title, "")
 
 
 def _is_dashboard(body: Any) -> bool:
-    return isinstance(body, Mapping) and bool(_MARKS & set(body)) and "title" in body
+    """A dashboard, an excerpt of one (a list of panels, a panel), or a file of Grafana's own alert rules."""
+    if isinstance(body, list):
+        return any(map(_is_dashboard, body))
+    if not isinstance(body, Mapping):
+        return False
+    parts = body.get("panels"), body.get("targets")
+    whole = bool(_MARKS & set(body)) and "title" in body
+    return whole or any(isinstance(one, list) for one in parts) or _has_grafana_rules(body.get("groups"))
+
+
+def _has_grafana_rules(groups: Any) -> bool:
+    """Whether groups hold rules of Grafana's unified alerting, whose queries stand in `data[].model.expr`."""
+    rows = (
+        [group.get("rules") for group in groups if isinstance(group, Mapping)] if isinstance(groups, list) else []
+    )
+    rules = [rule for one in rows if isinstance(one, list) for rule in one]
+    return any(isinstance(rule, Mapping) and isinstance(rule.get("data"), list) for rule in rules)
 
 
 def _below(document: Document, path: tuple[Key, ...], value: Any, title: str, unit: str) -> Iterator[Query]:
@@ -62,7 +77,7 @@ def _query(
     document: Document, path: tuple[Key, ...], value: Mapping[str, Any], title: str, unit: str
 ) -> Iterator[Query]:
     text = value.get("expr")
-    if isinstance(text, str) and text.strip():
+    if isinstance(text, str) and text.strip() and not {"alert", "record"} & set(value):
         role = Role.ANNOTATION if "annotations" in path else Role.PANEL
         name = str(value.get("name", "")) if role is Role.ANNOTATION else title
         legend = str(value.get("legendFormat", ""))

@@ -87,6 +87,13 @@ def _node_line(node: yaml.Node, path: tuple[Key, ...]) -> int:
     return line
 
 
+def node_at(node: yaml.Node | None, path: tuple[Key, ...]) -> yaml.Node | None:
+    """The YAML node at a path; None if there is none."""
+    for key in path:
+        node = None if node is None else _below(node, key)
+    return node
+
+
 def _below(node: yaml.Node, key: Key) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
         return next((value for name, value in node.value if name.value == str(key)), None)

@@ -11,12 +11,14 @@ from typing import Any, Final, cast
 
 import yaml
 
-from specwatch_deploy.doctor.document import Document, Key
+from specwatch_deploy.doctor.document import Document, Key, node_at
 from specwatch_deploy.doctor.input_error import InputError
 
 _JSON: Final = (".json",)
 _YAML: Final = (".yaml", ".yml")
 _SUFFIXES: Final = frozenset((*_JSON, *_YAML))
+_ALERTMANAGER: Final = ("alertmanager", "config")
+"""Where values of the kube-prometheus-stack have Alertmanager's configuration."""
 # Keys under which a Secret holds what the doctor reads; others may be secrets in earnest.
 _SECRET_KEYS: Final = ("alertmanager.yaml", "alertmanager.yml")
 
@@ -46,6 +48,8 @@ def documents(text: str, name: str) -> Iterator[Document]:
 def opened(document: Document) -> Iterator[Document]:
     """The document, or what it carries: items of a List, data of a ConfigMap, a Secret or a GrafanaDashboard."""
     body = document.body
+    if isinstance(body, list):
+        yield document
     if not isinstance(body, Mapping):
         return
     if document.kind.endswith("List") and isinstance(body.get("items"), list):
@@ -54,6 +58,10 @@ def opened(document: Document) -> Iterator[Document]:
             yield from opened(Document(document.file, item, node, "", document.before, document.part))
         return
     yield document
+    config = document.at(*_ALERTMANAGER)
+    if isinstance(config, Mapping) and not document.kind:
+        node = node_at(document.node, _ALERTMANAGER)
+        yield Document(document.file, config, node, document.text, document.before, ".".join(_ALERTMANAGER))
     for path, text in _carried(document):
         yield from _inside(document, path, text)
 

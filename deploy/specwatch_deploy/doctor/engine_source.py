@@ -9,6 +9,7 @@ from typing import Final
 
 from specwatch_deploy.doctor.engine import SPELLINGS, Engine, exposed, versions_of
 from specwatch_deploy.doctor.input_error import InputError
+from specwatch_deploy.doctor.series_list import as_page
 from specwatch_exporters.engine_metrics.metric_table import load_tables
 from specwatch_exporters.engine_metrics.version import Version
 from specwatch_exporters.engines.registry import read_page
@@ -30,7 +31,8 @@ def engine_of(source: str) -> Engine:
     """The engine that a source is.
 
     Args:
-        source: URL, host:port, file of a page, any of them with `@version` behind it, or `vllm@0.33.0`.
+        source: URL, host:port, file of a page or of names of series (`series_list.as_page`), any of them with
+            `@version` behind it, or `vllm@0.33.0`.
 
     Raises:
         InputError: it cannot be read, or is of no engine that is known.
@@ -73,8 +75,9 @@ def page_engine(content: Content) -> Engine:
     Raises:
         InputError: it is no metrics page, or of no engine that is known.
     """
+    text = content.data.decode("utf-8", "replace")
     try:
-        exposition = parse(content.data.decode("utf-8", "replace"), content.content_type)
+        exposition = parse(as_page(text) or text, content.content_type)
     except ExpositionError as error:
         raise InputError(f"{content.name}: {error}") from error
     series = exposed(exposition.families)

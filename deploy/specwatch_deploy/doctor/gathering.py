@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from specwatch_deploy.doctor.alertmanager_file import is_alertmanager
 from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.documents import documents, files_in
 from specwatch_deploy.doctor.engine import Engine
@@ -16,10 +17,18 @@ from specwatch_deploy.doctor.finding import Place
 from specwatch_deploy.doctor.input_error import InputError
 from specwatch_deploy.doctor.inputs import Inputs, Prometheus
 from specwatch_deploy.doctor.query import Query, Role
+from specwatch_deploy.doctor.query_list import query_lines
 from specwatch_deploy.doctor.registry import EXTRACTORS
+from specwatch_deploy.doctor.scaler_answer import is_answer
+from specwatch_deploy.doctor.series_list import as_page
 from specwatch_exporters.inspection import Content
 
 _MOST_BYTES: Final = 64 * 2**20
+_NOTHING: Final = "no object, no dashboard, no rules, no list of queries and no page in it"
+_RESULT: Final = '"resultType"'
+"""Of an answer to a query, which is looked at as such."""
+# A dashboard, a rule file or a configuration with nothing in it is one all the same.
+_PARTS: Final = frozenset({"groups", "panels", "rules", "externalRules", "rows", "elements", "templating"})
 
 
 @dataclass(slots=True)
@@ -49,6 +58,7 @@ def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
     """
     found = Gathered(engines=[engine_of(source) for source in engines])
     given = len(found.engines)
+    strange: list[str] = []
     for name in paths:
         if name == "-":
             data = sys.stdin.buffer.read()
@@ -60,15 +70,32 @@ def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
         if not path.exists():
             raise InputError(f"{name}: there is no such file or folder")
         for file in files_in(path):
+            before = len(found.documents), len(found.engines)
             try:
                 _take(found, _bytes(file), str(file))
             except InputError as error:
                 if file == path:
                     raise
                 found.skipped.append(str(error))
-    if paths and not found.documents and len(found.engines) == given:
-        raise InputError(f"{', '.join(paths)[:200]}: no object, no dashboard, no rules and no page in it")
+            if (
+                file == path
+                and len(found.engines) == before[1]
+                and not any(map(known, found.documents[before[0] :]))
+            ):
+                strange.append(name)
+    if paths and len(found.engines) == given and not any(map(known, found.documents)):
+        raise InputError(f"{', '.join(paths)[:200]}: {_NOTHING}")
+    found.skipped += [f"{name}: {_NOTHING}" for name in strange]
     return found
+
+
+def known(document: Document) -> bool:
+    """Whether a document is something that the doctor reads; an object of Kubernetes is, whatever its kind."""
+    if document.kind or is_alertmanager(document) or is_answer(document):
+        return True
+    return any(next(extract(document), None) is not None for extract in EXTRACTORS) or bool(
+        isinstance(document.body, Mapping) and _PARTS & set(document.body)
+    )
 
 
 def _bytes(path: Path) -> bytes:
@@ -85,8 +112,11 @@ def _take(found: Gathered, data: bytes, name: str) -> None:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is no text") from error
-    if is_page(text):
+    lines = query_lines(text)
+    if is_page(text) or (as_page(text) and _RESULT not in text):
         found.engines.append(page_engine(Content(name, data)))
+    elif lines:
+        found.documents.append(Document(name, lines))
     else:
         found.documents += documents(text, name)
 

@@ -9,6 +9,7 @@ from typing import Final
 from specwatch_alerts.label_values import CLOSED
 from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.metric_facts import EXPORTED, TARGET_LABELS, MetricFacts, facts_of
+from specwatch_alerts.promql_tree import Node
 from specwatch_deploy.doctor.engine import Engine, newest
 from specwatch_deploy.doctor.metric_name import Owner, owner_of
 from specwatch_exporters.engine_metrics.metric_table import PARTS, EngineMetric
@@ -28,10 +29,14 @@ class Knowledge(LintContext):
     Attributes:
         engines: by name of the engine, those that were given.
         present: names of series that Prometheus has, of those that the queries read.
+        rules: what the recorded series are made of, by name.
+        ranges: of recorded series, as far as somebody asked for them.
     """
 
     engines: Mapping[str, tuple[Engine, ...]] = field(default_factory=dict)
     present: frozenset[str] = frozenset()
+    rules: Mapping[str, tuple[Node, ...]] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict, compare=False)
 
     def of(self, engine: str) -> Sequence[Engine]:
         """The engines of a kind that are watched; the newest version if none was given."""

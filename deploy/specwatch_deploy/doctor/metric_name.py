@@ -44,6 +44,24 @@ def owner_of(name: str) -> Owner | None:
     return None
 
 
+def series_named(name: str, *, exact: bool) -> str:
+    """The series of an engine that a scaler names; empty if it is no engine's.
+
+    Args:
+        name: as it is written: `vllm:num_requests_waiting`, `num_requests_waiting`.
+        exact: whether the prefix must be there.
+    """
+    if owner_of(name) is not None or exact:
+        return name if owner_of(name) is not None else ""
+    found = (f"{load_tables()[engine].prefix}{name}" for engine in SPELLINGS)
+    return next((one for one in found if (owner := owner_of(one)) and _is_listed(owner)), "")
+
+
+def _is_listed(owner: Owner) -> bool:
+    table = load_tables()[owner.engine]
+    return table.base(owner.name) in table.rows
+
+
 def listed(table: EngineTable, series: str) -> bool:
     """Whether a series is of a metric that the table has in any version, or of an open family."""
     return table.base(series) in table.rows or series.startswith(table.open) or _is_created(table, series)

@@ -9,12 +9,13 @@ from specwatch_deploy.doctor.finding import Place
 
 
 class Role(StrEnum):
-    """What a query is for."""
+    """What a query is for; NAME is a series that a scaler names, where no PromQL can stand."""
 
     ADAPTER = "adapter"
     ALERT = "alert"
     ANNOTATION = "annotation"
     GIVEN = "given"
+    NAME = "name"
     PANEL = "panel"
     RECORDING = "recording"
     SCALER = "scaler"
@@ -23,7 +24,7 @@ class Role(StrEnum):
     @property
     def acts(self) -> bool:
         """Whether something happens by its result without a person looking."""
-        return self in {Role.ADAPTER, Role.ALERT, Role.RECORDING, Role.SCALER}
+        return self in {Role.ADAPTER, Role.ALERT, Role.NAME, Role.RECORDING, Role.SCALER}
 
 
 @dataclass(frozen=True, slots=True)

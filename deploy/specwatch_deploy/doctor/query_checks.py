@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from specwatch_alerts.lint import EXPECTED
+from specwatch_alerts.promql_tree import Node
 from specwatch_dashboards.metric_check import recorded_names
 from specwatch_dashboards.source import Source
 from specwatch_deploy.doctor.asked import Asked, asked
@@ -20,12 +21,14 @@ from specwatch_deploy.doctor.check_quantiles import beyond_one, quantiles
 from specwatch_deploy.doctor.check_shape import absent_zero, nan, ratios, waits, windows
 from specwatch_deploy.doctor.check_speculation import divisors, mixed, per_step, zeros
 from specwatch_deploy.doctor.check_thresholds import thresholds
+from specwatch_deploy.doctor.check_units import units
 from specwatch_deploy.doctor.engine import Engine
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.input_error import InputError
 from specwatch_deploy.doctor.inputs import Inputs, PrometheusError
 from specwatch_deploy.doctor.knowledge import Knowledge
 from specwatch_deploy.doctor.query import Role
+from specwatch_deploy.doctor.scaler_trigger import query_tree
 
 QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]] = (
     absent_zero,
@@ -47,6 +50,7 @@ QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]]
     sides,
     sums_alone,
     thresholds,
+    units,
     waits,
     windows,
     zeros,
@@ -98,4 +102,14 @@ def knowledge(inputs: Inputs, readable: list[Asked]) -> Knowledge:
     present = frozenset[str]() if inputs.prometheus is None else present_names(readable, inputs.prometheus)
     recorded = {one.query.name: None for one in readable if one.query.role is Role.RECORDING}
     ours = EXPECTED | recorded_names(Source.SIDECAR) | recorded_names(Source.ENGINE)
-    return Knowledge(inputs.scrape_s, recorded, ours, engines, present)
+    return Knowledge(inputs.scrape_s, recorded, ours, engines, present, _rules(inputs))
+
+
+def _rules(inputs: Inputs) -> dict[str, tuple[Node, ...]]:
+    """What the recorded series are made of, by name; a name may be recorded by several rules."""
+    found: dict[str, tuple[Node, ...]] = {}
+    for query in inputs.queries:
+        tree = query_tree(query.text) if query.role is Role.RECORDING else None
+        if tree is not None:
+            found[query.name] = (*found.get(query.name, ()), tree)
+    return found

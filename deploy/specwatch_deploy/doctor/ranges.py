@@ -63,10 +63,21 @@ def value_range(node: Node, known: Knowledge) -> Range:
 
 
 def _of_selector(node: Selector, known: Knowledge) -> Range:
+    if node.name in known.rules:
+        return _of_recorded(node.name, known)
     low, high = known.limits(node.name)
     if low is None and known.is_counter(node.name):
         return NEVER_NEGATIVE
     return (-math.inf if low is None else float(low), math.inf if high is None else float(high))
+
+
+def _of_recorded(name: str, known: Knowledge) -> Range:
+    """The range of what a series is recorded from; a rule that reads itself can be anything."""
+    if name not in known.ranges:
+        known.ranges[name] = ANY
+        ranges = [value_range(tree, known) for tree in known.rules[name]]
+        known.ranges[name] = min(low for low, _ in ranges), max(high for _, high in ranges)
+    return known.ranges[name]
 
 
 def _of_aggregate(node: Aggregate, known: Knowledge) -> Range:

@@ -29,14 +29,21 @@ def rule_queries(document: Document) -> Iterator[Query]:
 
 
 def rules_of(document: Document) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
-    """Every rule with its path."""
-    base: tuple[Key, ...] = ("spec", "groups") if document.at("spec", "groups") is not None else ("groups",)
-    groups = document.at(*base)
-    for number, group in enumerate(groups if isinstance(groups, list) else ()):
-        rules = group.get("rules") if isinstance(group, Mapping) else None
-        for place, rule in enumerate(rules if isinstance(rules, list) else ()):
-            if isinstance(rule, Mapping) and ("alert" in rule or "record" in rule):
-                yield (*base, number, "rules", place), rule
+    """Every rule with its path: of a rule object, and anywhere in a text that is no object (an excerpt, values)."""
+    base: tuple[Key, ...] = ("spec", "groups") if document.kind else ()
+    yield from _below(document.at(*base), base)
+
+
+def _below(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
+    if isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _below(one, (*path, number))
+    elif isinstance(value, Mapping):
+        if isinstance(value.get("alert", value.get("record")), str) and ("expr" in value or "rules" in path):
+            yield path, value
+            return
+        for key, one in value.items():
+            yield from _below(one, (*path, key))
 
 
 def _wait(rule: Mapping[str, Any]) -> float | None:

@@ -95,6 +95,11 @@ def run(wanted: Wanted, note: Callable[[str], None]) -> Outcome:
     inputs = inputs_of(
         found, wanted.queries, prometheus=_prometheus(wanted), scrape_s=wanted.scrape_s, reach=wanted.reach
     )
+    if not (inputs.documents or inputs.queries or wanted.grafana or wanted.cluster):
+        raise InputError(
+            "these are an engine's series only: name dashboards, rules, scalers or queries to hold against them "
+            "(specwatch inspect says what a page means)"
+        )
     return Outcome(examine(inputs), _head(found, inputs))
 
 

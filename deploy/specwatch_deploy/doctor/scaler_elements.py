@@ -12,7 +12,8 @@ from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, 
 from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs, PrometheusError
 from specwatch_deploy.doctor.metric_name import owner_of
-from specwatch_deploy.doctor.scaler_trigger import Trigger, triggers
+from specwatch_deploy.doctor.scaler_signals import triggers
+from specwatch_deploy.doctor.scaler_trigger import Trigger
 
 _SCALARS: Final = frozenset({"vector", "scalar", "time", "pi", "absent", "absent_over_time"})
 _COUNTED: Final = frozenset({"topk", "bottomk", "limitk"})
@@ -26,7 +27,7 @@ _PER_POD: Final = ("specwatch_",)
 def several_elements(inputs: Inputs) -> Iterator[Finding]:
     """Queries that give one element per pod."""
     for trigger in triggers(inputs):
-        if not trigger.keda or trigger.tree is None:
+        if not trigger.single or trigger.tree is None:
             continue
         counted = _count(inputs, trigger.query)
         if counted is not None and counted > 1:
@@ -59,8 +60,8 @@ def _single_call(node: Call) -> bool:
 def _finding(trigger: Trigger, evidence: str) -> Finding:
     return found(
         "scaler-several-elements",
-        trigger.place("metadata", "query"),
-        "the query gives an element per series, and KEDA takes one: from the second pod on the trigger fails",
+        trigger.query_place,
+        "the query gives an element per series, and one is taken: from the second pod on the trigger fails",
         evidence=evidence,
         mended=f"sum({trigger.query.strip()})" if isinstance(trigger.tree, Selector) else "",
     )

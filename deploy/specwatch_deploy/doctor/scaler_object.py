@@ -7,6 +7,7 @@ Sources: KEDA 2.20 `apis/keda/v1alpha1/scaledobject_types.go` (`CheckFallbackVal
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs
-from specwatch_deploy.doctor.scaler_trigger import number_of, prometheus_triggers, rows_of, whole_of
+from specwatch_deploy.doctor.scaler_trigger import KEDA_MOST, number_of, rows_of, triggers_of, whole_of
 from specwatch_deploy.scale.keda_trigger import FallbackBehavior
 
 LONGEST: Final = 63
@@ -43,6 +44,24 @@ _FIELDS: Final = frozenset(
 )
 """Of a ScaledObject's spec."""
 _OF_PODS: Final = frozenset({"cpu", "memory"})
+_EXPR_WORDS: Final = frozenset(
+    {
+        "and",
+        "contains",
+        "else",
+        "endsWith",
+        "false",
+        "if",
+        "in",
+        "let",
+        "matches",
+        "nil",
+        "not",
+        "or",
+        "startsWith",
+        "true",
+    }
+)
 
 
 def names(inputs: Inputs) -> Iterator[Finding]:
@@ -67,10 +86,11 @@ def hpa_name(document: Document) -> str:
 def addresses(inputs: Inputs) -> Iterator[Finding]:
     """A Prometheus trigger asks an address, a query and a threshold, all of them texts."""
     for document in inputs.documents:
-        for number, meta, part in prometheus_triggers(document):
-            path = ("spec", "triggers", number, "metadata")
+        for at, meta, part in triggers_of(document):
+            path = (*at, "metadata")
             address = meta.get("serverAddress")
-            if not isinstance(address, str) or not _is_url(address):
+            whole = document.kind in {"ScaledObject", "ScaledJob"}  # a template may add to the others, and quote
+            if (whole or address is not None) and (not isinstance(address, str) or not _is_url(address)):
                 said = "has no serverAddress" if address is None else f"has the serverAddress {address!r}"
                 yield found(
                     "scaler-missing-address",
@@ -78,7 +98,7 @@ def addresses(inputs: Inputs) -> Iterator[Finding]:
                     f"the trigger {said}: KEDA cannot ask Prometheus, and no HPA is made",
                     mended="" if isinstance(address, str) else "serverAddress: http://prometheus.example.com:9090",
                 )
-            for problem, key in _unusable(meta):
+            for problem, key in _unusable(meta) if whole else ():
                 yield found("scaler-trigger-invalid", document.place(*path, key, part=part), problem)
 
 
@@ -91,6 +111,7 @@ def fallbacks(inputs: Inputs) -> Iterator[Finding]:
         for problem, *path in _fallback_faults(document, fallback):
             place = document.place("spec", *path, part=f"ScaledObject {document.name}")
             yield found("scaler-fallback-invalid", place, problem)
+        yield from _low_fallback(document, fallback)
 
 
 def bounds(inputs: Inputs) -> Iterator[Finding]:
@@ -124,9 +145,9 @@ def misplaced(inputs: Inputs) -> Iterator[Finding]:
                 hint = f"; {meant[0]} is meant" if meant else ""
                 said = f"a ScaledObject has no spec.{key}, and Kubernetes drops it{hint}"
                 yield found("scaler-trigger-invalid", document.place("spec", str(key), part=part), said)
-        for number, meta, trigger in prometheus_triggers(document):
-            if "metricType" in meta and not document.at("spec", "triggers", number, "metricType"):
-                path = ("spec", "triggers", number, "metadata", "metricType")
+        for at, meta, trigger in triggers_of(document):
+            if "metricType" in meta and not document.at(*at, "metricType"):
+                path = (*at, "metadata", "metricType")
                 said = "metricType stands in metadata, where KEDA does not read it: AverageValue is used"
                 mended = f"metricType: {meta['metricType']}, beside type and metadata"
                 yield found("scaler-trigger-invalid", document.place(*path, part=trigger), said, mended=mended)
@@ -147,6 +168,36 @@ def pods_values(inputs: Inputs) -> Iterator[Finding]:
                     f"a metric of pods is compared by AverageValue only, and Kubernetes refuses {kind}",
                     mended="type: AverageValue, with averageValue",
                 )
+
+
+def formulas(inputs: Inputs) -> Iterator[Finding]:
+    """A formula knows triggers by their names."""
+    for document in inputs.of_kind("ScaledObject"):
+        at = ("spec", "advanced", "scalingModifiers", "formula")
+        formula = document.at(*at)
+        if not isinstance(formula, str) or not formula.strip():
+            continue
+        rows = rows_of(document, "spec", "triggers")
+        names = {str(row["name"]) for _, row in rows if row.get("name")}
+        part = f"ScaledObject {document.name}"
+        for number, row in rows:
+            if not row.get("name") and _own(row):
+                said = "scalingModifiers has a formula, and the trigger has no name: KEDA refuses the object"
+                yield found("scaler-trigger-invalid", document.place("spec", "triggers", number, part=part), said)
+        for word in _words(formula):
+            if word not in names:
+                said = (
+                    f"the formula reads {word}, and no trigger has that name; they are: {', '.join(sorted(names))}"
+                )
+                yield found("scaler-trigger-invalid", document.place(*at, part=part), said)
+
+
+def _words(formula: str) -> list[str]:
+    """Names in an expression of expr-lang that are neither functions nor its own words or variables."""
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", " ", formula)
+    own = set(re.findall(r"\blet\s+(\w+)", bare)) | _EXPR_WORDS
+    found = re.findall(r"(?<![\w.#])([A-Za-z_]\w*)\b(?!\s*\()", bare)
+    return sorted(set(found) - own)
 
 
 def _unusable(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -177,6 +228,21 @@ def _fallback_faults(document: Document, fallback: Mapping[str, Any]) -> Iterato
     kinds = [row.get("metricType", "AverageValue") for _, row in rows_of(document, "spec", "triggers") if _own(row)]
     if "AverageValue" not in kinds:
         yield _FOR_NONE, "fallback"
+
+
+def _low_fallback(document: Document, fallback: Mapping[str, Any]) -> Iterator[Finding]:
+    """A fixed number that is the least one takes replicas away when the metric is lost under load."""
+    replicas = whole_of(document, "spec", "fallback", "replicas")
+    least = max(whole_of(document, "spec", "minReplicaCount") or 0, 1)
+    most = whole_of(document, "spec", "maxReplicaCount") or KEDA_MOST
+    fixed = str(fallback.get("behavior", FallbackBehavior.STATIC)) == FallbackBehavior.STATIC
+    if replicas is not None and fixed and 0 <= replicas <= least < most:
+        yield found(
+            "scaler-fallback-low",
+            document.place("spec", "fallback", "replicas", part=f"ScaledObject {document.name}"),
+            f"when the metric is lost, KEDA sets {replicas} of up to {most} replicas, however many are busy",
+            mended=f"behavior: {FallbackBehavior.CURRENT_IF_HIGHER}",
+        )
 
 
 def _own(row: Mapping[str, Any]) -> bool:

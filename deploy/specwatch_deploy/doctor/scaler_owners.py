@@ -19,6 +19,9 @@ from specwatch_deploy.doctor.scaler_trigger import rows_of
 _TRANSFER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
 _OF_PODS: Final = frozenset({"cpu", "memory"})
 
+SCALERS: Final = ("ScaledObject", "HorizontalPodAutoscaler", "PodAutoscaler")
+"""Kinds with a scaleTargetRef whose controller writes the replicas, or makes an HPA that does."""
+
 Target = tuple[str, str, str]
 """Namespace, kind and name of what is scaled."""
 
@@ -26,8 +29,8 @@ Target = tuple[str, str, str]
 def two_owners(inputs: Inputs) -> Iterator[Finding]:
     """One workload, several scalers."""
     seen: dict[Target, Document] = {}
-    for document in inputs.of_kind("ScaledObject", "HorizontalPodAutoscaler"):
-        target = _target(document)
+    for document in inputs.of_kind(*SCALERS):
+        target = target_of(document)
         if target is None:
             continue
         first = seen.setdefault(target, document)
@@ -59,7 +62,8 @@ def two_servers(inputs: Inputs) -> Iterator[Finding]:
             )
 
 
-def _target(document: Document) -> Target | None:
+def target_of(document: Document) -> Target | None:
+    """What a scaler scales; None if it does not say."""
     ref = document.at("spec", "scaleTargetRef")
     if not isinstance(ref, Mapping) or not ref.get("name"):
         return None

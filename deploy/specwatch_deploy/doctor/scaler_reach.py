@@ -20,7 +20,9 @@ from specwatch_deploy.doctor.mend import with_sum_for_avg
 from specwatch_deploy.doctor.query_checks import knowledge
 from specwatch_deploy.doctor.ranges import value_range
 from specwatch_deploy.doctor.scaler_shared import of_one
-from specwatch_deploy.doctor.scaler_trigger import Trigger, triggers
+from specwatch_deploy.doctor.scaler_signals import triggers
+from specwatch_deploy.doctor.scaler_trigger import Trigger
+from specwatch_deploy.doctor.seconds import in_milliseconds
 from specwatch_deploy.scale.hpa_metric import DEFAULT_TOLERANCE, TargetType
 
 DAYS: Final = 7.0
@@ -49,6 +51,7 @@ def thresholds(inputs: Inputs) -> Iterator[Finding]:
         known = (
             _by_metric(trigger, tree, metrics)
             or _by_edges(trigger, tree, metrics)
+            or _too_long(trigger, tree)
             or _shared(trigger, tree)
             or _by_history(trigger, inputs)
         )
@@ -82,6 +85,13 @@ def _by_edges(trigger: Trigger, tree: Node, metrics: Knowledge) -> Finding | Non
             why = f"the first bucket of {names[0]} ends at {first:g}, so that idle reads as {idle:.3g}"
             return _exceeded(trigger, Reach(idle, math.inf, why))
     return None
+
+
+def _too_long(trigger: Trigger, tree: Node) -> Finding | None:
+    """A threshold in milliseconds for a value in seconds."""
+    name = in_milliseconds(tree, _target(trigger))
+    why = f"{name} is in seconds, and {_target(trigger):g} of them are {_target(trigger) / 60:.0f} minutes"
+    return _unreachable(trigger, Reach(0.0, 0.0, why), Severity.WARNING) if name else None
 
 
 def _by_history(trigger: Trigger, inputs: Inputs) -> Finding | None:
@@ -128,7 +138,7 @@ def _unreachable(trigger: Trigger, reach: Reach, severity: Severity) -> Finding 
     share = 1 < _target(trigger) <= 100 and reach.high <= 1
     return found(
         "scaler-threshold-unreachable",
-        trigger.place("metadata", "threshold") if trigger.keda else trigger.place("target"),
+        trigger.target_place,
         f"the value would have to exceed {_target(trigger):g}{times} by a tenth to add a replica, and never does",
         evidence=reach.why,
         mended=f'threshold: "{_target(trigger) / 100:g}"' if share and trigger.keda else "",
@@ -144,7 +154,7 @@ def _exceeded(trigger: Trigger, reach: Reach) -> Finding:
     )
     return found(
         "scaler-threshold-always-exceeded",
-        trigger.place("metadata", "threshold") if trigger.keda else trigger.place("target"),
+        trigger.target_place,
         f"the value is above {_target(trigger):g} even without load: {asked}",
         evidence=reach.why,
     )
@@ -159,7 +169,7 @@ def _capped(trigger: Trigger, reach: Reach) -> Finding | None:
         return None
     return found(
         "scaler-ratio-cannot-scale",
-        trigger.place("metricType") if trigger.keda else trigger.place("target"),
+        trigger.place("metricType") if trigger.keda else trigger.target_place,
         f"AverageValue shares the value among the replicas: of at most {reach.high:g} and a threshold of "
         f"{_target(trigger):g} it never asks for more than {most} of {trigger.most} replicas",
         evidence=reach.why,
@@ -175,7 +185,7 @@ def _shared(trigger: Trigger, tree: Node) -> Finding | None:
     summed = with_sum_for_avg(trigger.query) if trigger.keda else ""
     return found(
         "scaler-ratio-cannot-scale",
-        trigger.place("metricType") if trigger.keda else trigger.place("target"),
+        trigger.place("metricType") if trigger.keda else trigger.target_place,
         f"{why}, and AverageValue divides it by the replicas once more: {trigger.most} of them are asked for only "
         f"above {_target(trigger) * trigger.most:g}",
         evidence="the HPA asks for value / threshold replicas, whatever there are now",

@@ -15,12 +15,13 @@ from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.metric_name import owner_of
+from specwatch_deploy.doctor.scaler_signals import triggers
 from specwatch_deploy.doctor.scaler_trigger import (
     Trigger,
-    prometheus_triggers,
     query_tree,
     rows_of,
-    triggers,
+    takes_null_as_zero,
+    triggers_of,
     whole_of,
 )
 
@@ -36,15 +37,15 @@ _ROUTERS: Final = frozenset({"dynamo"})
 
 def null_as_zero(inputs: Inputs) -> Iterator[Finding]:
     """Nothing, NaN and Inf become 0, so that lost targets scale to the minimum."""
-    for document in inputs.of_kind("ScaledObject"):
-        for number, meta, part in prometheus_triggers(document):
-            if str(meta.get("ignoreNullValues", "true")).strip().lower() in {"false", "f", "0"}:
+    for document in inputs.documents:
+        for path, meta, part in triggers_of(document):
+            if not takes_null_as_zero(meta) or document.kind == "ScaledJob":
                 continue
             if _never_empty(meta.get("query")):
                 continue  # told as absent-as-zero
             yield found(
                 "scaler-null-is-zero",
-                document.place("spec", "triggers", number, "metadata", _key(meta), part=part),
+                document.place(*path, "metadata", _key(meta), part=part),
                 "an empty answer counts as 0: when the targets are lost, KEDA scales to the minimum",
                 mended='ignoreNullValues: "false"',
             )
@@ -85,7 +86,7 @@ def seen_at_end(inputs: Inputs) -> Iterator[Finding]:
             if late:
                 yield found(
                     "scaler-seen-at-end",
-                    trigger.place("metadata", "query") if trigger.keda else trigger.place(),
+                    trigger.query_place,
                     f"{late[0]} is counted when a request ends: it is late by a whole answer, blind to those that "
                     "wait, and stays high when the queue is gone",
                 )
@@ -104,7 +105,7 @@ def _key(meta: Mapping[str, Any]) -> str:
 def _wakes(document: Document) -> bool:
     """Whether any trigger can rise without a pod of the workload."""
     rows = rows_of(document, "spec", "triggers")
-    queries = [meta.get("query") for _, meta, _ in prometheus_triggers(document)]
+    queries = [meta.get("query") for _, meta, _ in triggers_of(document)]
     if len(queries) < len(rows) or not rows:
         return True
     return not all(isinstance(query, str) and _needs_pod(query) for query in queries)
@@ -112,7 +113,7 @@ def _wakes(document: Document) -> bool:
 
 def _reads_queue(document: Document) -> bool:
     """Whether an endpoint picker's queue is asked, which some versions export without a pod."""
-    return any(name in str(meta.get("query")) for _, meta, _ in prometheus_triggers(document) for name in _QUEUE)
+    return any(name in str(meta.get("query")) for _, meta, _ in triggers_of(document) for name in _QUEUE)
 
 
 def _of_pool(name: str) -> bool:

@@ -27,6 +27,8 @@ KEDA_MOST: Final = 100
 _QUANTITY: Final = re.compile(r"([0-9.]+)([mkKMGT]i?)?")
 _GOOGLE: Final = re.compile(r"prometheus\.googleapis\.com[|/](.+)[|/]gauge")
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
+_NO_SCALER: Final = frozenset({"panels", "groups"})
+"""Parts of dashboards and rule files, which are long and have no triggers."""
 _UNITS: Final = {"m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}
 
 
@@ -43,7 +45,10 @@ class Trigger:
         threshold: the target; None if there is none that can be read.
         least: replicas that are always there, 1 or more.
         most: replicas.
-        keda: whether KEDA reads it, which takes one element only.
+        keda: whether it is a trigger of KEDA.
+        single: whether it takes one element only; KEDA does.
+        query_at: path of the query in the document; below the trigger's own where it is empty.
+        target_at: path of the threshold in the document; below the trigger's own where it is empty.
     """
 
     document: Document
@@ -55,6 +60,21 @@ class Trigger:
     least: int
     most: int
     keda: bool
+    single: bool = False
+    query_at: tuple[Key, ...] = ()
+    target_at: tuple[Key, ...] = ()
+
+    @property
+    def query_place(self) -> Place:
+        """Place of what it reads."""
+        own = self.query_at or (*self.path, *(("metadata", "query") if self.keda else ()))
+        return self.document.place(*own, part=self.part)
+
+    @property
+    def target_place(self) -> Place:
+        """Place of the threshold."""
+        own = self.target_at or (*self.path, *(("metadata", "threshold") if self.keda else ("target",)))
+        return self.document.place(*own, part=self.part)
 
     def place(self, *key: Key) -> Place:
         """Place of a part of it."""
@@ -89,25 +109,62 @@ def rows_of(document: Document, *path: Key) -> list[tuple[int, Mapping[str, Any]
     )
 
 
-def prometheus_triggers(document: Document) -> Iterator[tuple[int, Mapping[str, Any], str]]:
-    """Prometheus triggers of a ScaledObject or ScaledJob: number, metadata, and what to call them."""
-    if document.kind not in {"ScaledObject", "ScaledJob"}:
-        return
-    for number, row in rows_of(document, "spec", "triggers"):
-        if row.get("type") == "prometheus":
-            meta = row.get("metadata")
-            name = f" ({row['name']})" if row.get("name") else ""
-            part = f"{document.kind} {document.name}, trigger {number}{name}"
-            yield number, (meta if isinstance(meta, Mapping) else {}), part
+def triggers_of(document: Document) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any], str]]:
+    """KEDA's Prometheus triggers, with path, metadata, and what to call them.
+
+    They are those of a ScaledObject or a ScaledJob, and others that have their form: in a chart's values, in an
+    excerpt, in an object whose controller makes a ScaledObject of them.
+    """
+    for base in trigger_lists(document):
+        for number, row in rows_of(document, *base):
+            if row.get("type") == "prometheus":
+                meta = row.get("metadata")
+                name = f" ({row['name']})" if row.get("name") else ""
+                part = f"{holder(document)}trigger {number}{name}"
+                yield (*base, number), (meta if isinstance(meta, Mapping) else {}), part
+
+
+def holder(document: Document) -> str:
+    """The object in words, with a comma behind it; empty for a text that is no object."""
+    return f"{document.kind} {document.name}, " if document.kind else ""
+
+
+def trigger_lists(document: Document) -> Iterator[tuple[Key, ...]]:
+    """Paths of the lists of triggers in a document."""
+    if document.kind in {"ScaledObject", "ScaledJob"}:
+        yield ("spec", "triggers")
+    elif not (isinstance(document.body, Mapping) and _NO_SCALER & set(document.body)):
+        yield from _lists_below(document.body, ())
+
+
+def takes_null_as_zero(meta: Mapping[str, Any]) -> bool:
+    """Whether KEDA takes an empty answer for 0; it does so unless it is told not to."""
+    return str(meta.get("ignoreNullValues", "true")).strip().lower() not in {"false", "f", "0"}
+
+
+def _lists_below(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[Key, ...]]:
+    if isinstance(value, list):
+        if any(map(_is_trigger, value)):
+            yield path
+            return
+        for number, one in enumerate(value):
+            yield from _lists_below(one, (*path, number))
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _lists_below(one, (*path, key))
+
+
+def _is_trigger(row: Any) -> bool:
+    meta = row.get("metadata") if isinstance(row, Mapping) else None
+    return isinstance(meta, Mapping) and row.get("type") == "prometheus" and isinstance(meta.get("query"), str)
 
 
 def scaler_queries(document: Document) -> Iterator[Query]:
-    """Queries of KEDA's Prometheus triggers."""
-    for number, meta, part in prometheus_triggers(document):
+    """Queries of KEDA's Prometheus triggers, and of scalers that are kinds of their own."""
+    for path, meta, part in triggers_of(document):
         text = meta.get("query")
         if isinstance(text, str) and text.strip():
-            path: tuple[Key, ...] = ("spec", "triggers", number, "metadata", "query")
-            yield Query(text, Role.SCALER, document.place(*path, part=part), part)
+            yield Query(text, Role.SCALER, document.place(*path, "metadata", "query", part=part), part)
 
 
 def pods_queries(document: Document) -> Iterator[Query]:
@@ -121,7 +178,7 @@ def pods_queries(document: Document) -> Iterator[Query]:
             if row.get("type") == key.capitalize() and ":" in series:
                 part = f"HorizontalPodAutoscaler {document.name}, metric {name}"
                 place = document.place("spec", "metrics", number, key, "metric", "name", part=part)
-                yield Query(series, Role.ADAPTER, place, part)
+                yield Query(series, Role.NAME, place, part, name=str(name))
 
 
 def _series(name: object) -> str:
@@ -131,9 +188,9 @@ def _series(name: object) -> str:
     return series if _NAME.fullmatch(series) and owner_of(series) is not None else ""
 
 
-def triggers(inputs: Inputs) -> Iterator[Trigger]:
-    """All triggers and external metrics whose threshold means something by itself."""
-    for document in inputs.of_kind("ScaledObject"):
+def keda_and_hpa(inputs: Inputs) -> Iterator[Trigger]:
+    """Triggers of KEDA and metrics of HPAs whose threshold means something by itself."""
+    for document in inputs.documents:
         if not document.at("spec", "advanced", "scalingModifiers"):  # with a formula thresholds are inert
             yield from _keda(document)
     rules = {
@@ -164,20 +221,24 @@ def whole_of(document: Document, *path: Key) -> int | None:
 
 
 def _keda(document: Document) -> Iterator[Trigger]:
-    least = max(whole_of(document, "spec", "minReplicaCount") or 0, 1)
-    most = whole_of(document, "spec", "maxReplicaCount") or KEDA_MOST
-    for number, meta, part in prometheus_triggers(document):
-        query, kind = meta.get("query"), document.at("spec", "triggers", number, "metricType") or "AverageValue"
+    if document.kind == "ScaledJob":  # its replicas are jobs
+        return
+    for path, meta, part in triggers_of(document):
+        spec = path[:-2]
+        least = whole_of(document, *spec, "minReplicaCount") or 0
+        most = whole_of(document, *spec, "maxReplicaCount") or KEDA_MOST
+        query, kind = meta.get("query"), document.at(*path, "metricType") or "AverageValue"
         yield Trigger(
             document,
-            ("spec", "triggers", number),
+            path,
             part,
             query if isinstance(query, str) else "",
             TargetType(str(kind)) if str(kind) in set(TargetType) else None,
             number_of(meta.get("threshold")),
-            least,
+            max(least, 1),
             most,
             keda=True,
+            single=True,
         )
 
 

@@ -99,7 +99,7 @@ LIVE: dict[str, tuple[list[str], list[str], tuple[str, ...]]] = {
     "a pattern": (
         ['alertname=~"SpecwatchF.*"'],
         ['alertname=~"Specwatch.*"', 'alertname!="SpecwatchFallbackActive"'],
-        (),
+        ("model_name",),
     ),
     "present": (['model!=""', 'severity="page"'], ['model!=""', 'severity="ticket"'], ("model",)),
 }
@@ -233,3 +233,12 @@ def test_odd_configurations_do_not_break_anything() -> None:
     ]
     for body in bodies:
         own(yaml.safe_dump(body))
+
+
+def test_values_of_a_chart_and_an_excerpt_are_read() -> None:
+    rules_only = {"inhibit_rules": inhibiting(['alertname="A"'], ['severity="ticket"'])["inhibit_rules"]}
+    assert [one.code for one in own(yaml.safe_dump(rules_only))] == ["alertmanager-inhibits-all"]
+    values = {"prometheus": {}, "alertmanager": {"config": configuration(**rules_only)}}
+    (one,) = own(yaml.safe_dump(values, sort_keys=False))
+    assert (one.code, one.place.part) == ("alertmanager-inhibits-all", "alertmanager.config, inhibition rule 0")
+    assert one.place.line > 3

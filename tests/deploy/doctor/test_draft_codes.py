@@ -168,6 +168,11 @@ CASES: dict[str, tuple[str, Change, str]] = {
         lambda p: setattr(p, "arguments", "--speculative-algorithm EAGLE3"),
         "draft-arguments-method",
     ),
+    "adapters": (
+        "llama_70b",
+        lambda p: setattr(p, "arguments", f"{p.arguments} --enable-lora --lora-modules support=/adapters/support"),
+        "draft-adapters",
+    ),
     "depth": ("llama_70b", lambda p: _said(p, '_tokens": 3', '_tokens": 8'), "draft-arguments-depth"),
     "depth of Medusa": ("medusa", lambda p: _said(p, '_tokens": 5', '_tokens": 6'), "draft-arguments-depth"),
     "block": ("dflash", lambda p: _said(p, '_tokens": 15', '_tokens": 17'), "draft-arguments-depth"),

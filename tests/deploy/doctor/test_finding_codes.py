@@ -35,6 +35,7 @@ ALERTS: Final = {
     "nan-is-true",
     "zero-means-none",
 }
+PANELS: Final = {"sum-without-count": ("Queue time", "s"), "unit-wrong": ("KV cache", "percent")}
 # Shown against a real Prometheus in test_live_prometheus.py, and by manifests in test_scrapes.py.
 LIVE: Final = {"alert-out-of-reach", "scraped-twice", "selector-empty"}
 OURS: Final = [code for code in CODES.values() if code.area in AREAS and code.name not in LIVE]
@@ -57,7 +58,7 @@ def shown_by(code: Code, query: str) -> list[Finding]:
     if code.name in ALERTS:
         files = alert(query, wait="" if code.name == "alert-without-for" else "5m")
     else:
-        files = panel(query, "Queue time", "s") if code.name == "sum-without-count" else {}
+        files = panel(query, *PANELS[code.name]) if code.name in PANELS else {}
     found = ask(*(() if files else (query,)), files=files, engines=engines)
     return [one for one in found if one.code == code.name]
 

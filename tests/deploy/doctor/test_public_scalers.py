@@ -123,7 +123,10 @@ def test_a_rule_of_the_adapter_says_what_a_metric_of_pods_is() -> None:
 def test_a_renamed_series_in_the_name_of_a_metric() -> None:
     target = {"type": "AverageValue", "averageValue": "800m"}
     (gone,) = found(pods("prometheus.googleapis.com|vllm:gpu_cache_usage_perc|gauge", target))
-    assert (gone.code, gone.mended) == ("metric-renamed", "vllm:kv_cache_usage_perc")
+    assert (gone.code, gone.mended) == (
+        "metric-renamed",
+        "prometheus.googleapis.com|vllm:kv_cache_usage_perc|gauge",
+    )
     assert found(pods("prometheus.googleapis.com|vllm:kv_cache_usage_perc|gauge", target)) == []
 
 

@@ -145,7 +145,8 @@ SOUND: dict[str, Json] = {
         triggers=[*scaled()["spec"]["triggers"], {"type": "cron", "metadata": {"start": "0 6 * * *"}}],
     ),
     "a formula": with_spec(
-        advanced={"scalingModifiers": {"formula": "a / 10", "target": "1", "metricType": "AverageValue"}}
+        advanced={"scalingModifiers": {"formula": "a / 10", "target": "1", "metricType": "AverageValue"}},
+        triggers=[{**scaled()["spec"]["triggers"][0], "name": "a"}],
     ),
     "a name of 54 letters": scaled() | {"metadata": {"name": "x" * 54, "namespace": "llm"}},
     "an HPA of another name": scaled()
@@ -200,8 +201,22 @@ FAULTS: dict[str, tuple[Json, list[str]]] = {
         ["scaler-fallback-invalid"],
     ),
     "target of a formula": (
-        with_spec(advanced={"scalingModifiers": {"formula": "a", "target": "0.5"}}),
+        with_spec(
+            advanced={"scalingModifiers": {"formula": "max(a, 1)", "target": "0.5"}},
+            triggers=[{**scaled()["spec"]["triggers"][0], "name": "a"}],
+        ),
         ["scaler-fallback-invalid"],
+    ),
+    "a formula over a name that is none": (
+        with_spec(
+            advanced={"scalingModifiers": {"formula": "let x = a; x + b", "target": "1"}},
+            triggers=[{**scaled()["spec"]["triggers"][0], "name": "a"}],
+        ),
+        ["scaler-trigger-invalid"],
+    ),
+    "a formula over a trigger without a name": (
+        with_spec(advanced={"scalingModifiers": {"formula": "1", "target": "1"}}),
+        ["scaler-trigger-invalid"],
     ),
     "a long name": (scaled() | {"metadata": {"name": "x" * 55}}, ["scaler-name-too-long"]),
 }

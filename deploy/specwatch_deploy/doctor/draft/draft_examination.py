@@ -9,6 +9,7 @@ from typing import Final
 from specwatch_deploy.doctor.draft import fit_origin, fit_positions, fit_shape, fit_weights
 from specwatch_deploy.doctor.draft.description import describe_draft, describe_target
 from specwatch_deploy.doctor.draft.draft_pair import DraftPair
+from specwatch_deploy.doctor.draft.fit_adapters import adapters
 from specwatch_deploy.doctor.draft.fit_sglang import sglang_arguments
 from specwatch_deploy.doctor.draft.fit_tokenizer import tokenizer
 from specwatch_deploy.doctor.draft.fit_vllm import vllm_arguments
@@ -17,6 +18,7 @@ from specwatch_deploy.doctor.draft.spec_request import read_request
 from specwatch_deploy.doctor.finding import Finding
 
 CHECKS: Final[tuple[Callable[[DraftPair], Iterator[Finding]], ...]] = (
+    adapters,
     fit_origin.architecture,
     fit_origin.name,
     fit_positions.context,

@@ -20,6 +20,7 @@ _SHORT: Final = {
     "--spec-model": "model",
     "--spec-tokens": "num_speculative_tokens",
 }
+_ADAPTERS: Final = ("--lora-modules", "--lora-paths", "--enable-lora")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class SpecRequest:
         revision: of the target.
         length: longest context to serve, in tokens.
         parallel: tensor parallel size of the target.
+        adapters: the argument that puts LoRA adapters on the target; empty if there is none.
     """
 
     engine: str
@@ -41,6 +43,7 @@ class SpecRequest:
     revision: str = ""
     length: int | None = None
     parallel: int = 1
+    adapters: str = ""
 
     @property
     def method(self) -> str:
@@ -138,6 +141,7 @@ def _request(
         revision=_value(words, ("--revision",)) or "",
         length=_tokens(_value(words, length)),
         parallel=_whole(parallel[0], _value(words, parallel)) or 1,
+        adapters=next((one for one in _ADAPTERS if any(word.partition("=")[0] == one for word in words)), ""),
     )
 
 
