@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from exporters.certificate_rig import self_signed
 from exporters.fetch_rig import (
     PAGE,
     failure,
@@ -22,23 +23,11 @@ from specwatch_exporters.sidecar.tls_trust import TlsTrust
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One PEM file with a key and its self-signed certificate for 127.0.0.1."""
-    folder = tmp_path_factory.mktemp("tls")
-    pem = folder / "server.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    command += ["-days", "2", "-subj", "/CN=specwatch-test", "-addext", "subjectAltName=IP:127.0.0.1"]
-    try:
-        subprocess.run([*command, "-keyout", pem, "-out", folder / "ca.pem"], check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.fail("the openssl program is missing: apt-get install openssl")
-    pem.write_bytes(pem.read_bytes() + (folder / "ca.pem").read_bytes())
-    return pem
+    return self_signed(tmp_path_factory.mktemp("tls"), "IP:127.0.0.1")
 
 
 @pytest.fixture
 def tls_server(certificate: Path) -> Iterator[RawServer]:
-    import ssl  # noqa: PLC0415
-
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from exporters.certificate_rig import self_signed
 from exporters.proxy.proxy_rig import ask, request, sidecar
 from exporters.raw_server import Visit, raw_server
 from specwatch_exporters.proxy.settings import load
@@ -15,17 +15,7 @@ from specwatch_exporters.sidecar.settings import SettingsError
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key with its certificate for `localhost`, and beside it `ca.pem` to trust it by."""
-    folder = tmp_path_factory.mktemp("tls")
-    pem = folder / "server.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    command += ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    try:
-        subprocess.run([*command, "-keyout", pem, "-out", folder / "ca.pem"], check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.fail("the openssl program is missing: apt-get install openssl")
-    pem.write_bytes(pem.read_bytes() + (folder / "ca.pem").read_bytes())
-    return pem
+    return self_signed(tmp_path_factory.mktemp("tls"), "DNS:localhost")
 
 
 @pytest.fixture
