@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from specwatch_bench.cost_of_cells import CellCost, CostSettings
+from specwatch_bench.cost_of_cells import CellCost
+from specwatch_bench.cost_settings import CostSettings
 
 GPU_PRICES: Final = (2.0, 3.0, 4.0, 5.0, 8.0)
 UTILISATIONS: Final = (0.1, 0.25, 0.5, 0.75, 1.0)

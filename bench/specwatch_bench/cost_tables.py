@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specwatch_bench.cost_of_cells import CellCost, CostSettings, cheapest
+from specwatch_bench.cost_of_cells import CellCost, cheapest
 from specwatch_bench.cost_prices import PriceList, VendorPrice
 from specwatch_bench.cost_sensitivity import GPU_PRICES, UTILISATIONS, acceptance_row, price_grid
+from specwatch_bench.cost_settings import CostSettings
 from specwatch_bench.profile_table import Range
 from specwatch_bench.report_blocks import Block, Bullets, Mark, Table, Words
 from specwatch_bench.report_draws import interval

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.cost_of_cells import CostSettings
 from specwatch_bench.cost_prices import PriceList
+from specwatch_bench.cost_settings import CostSettings
 from specwatch_bench.count_words import counted
 from specwatch_bench.enough import requests_for
 from specwatch_bench.profile_estimate import DRAWS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specwatch_bench.cost_of_cells import CellCost, CostSettings, costs_of
+from specwatch_bench.cost_of_cells import CellCost, costs_of
+from specwatch_bench.cost_settings import CostSettings
 from specwatch_bench.cost_tables import assumption
 from specwatch_bench.report_blocks import Bullets, Section, Table, Text, Words
 from specwatch_bench.report_cell import FEW

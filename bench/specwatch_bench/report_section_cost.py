@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specwatch_bench.cost_of_cells import CellCost, CostSettings, costs_of
+from specwatch_bench.cost_of_cells import CellCost, costs_of
 from specwatch_bench.cost_prices import PriceList
+from specwatch_bench.cost_settings import CostSettings
 from specwatch_bench.cost_tables import assumption, cost_blocks, source_list
 from specwatch_bench.report_blocks import Block, Bullets, Figure, Figures, Section, Text
 from specwatch_bench.report_chart import OFF_COLOR, Axes, Curve, curve_chart

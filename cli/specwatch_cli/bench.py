@@ -90,9 +90,11 @@ def profile_command(
 
     Exit status: 0, or 2 when the folder has no cells that can be compared.
     """
-    from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - brings aiohttp, not for --help
-    from specwatch_bench.profile_table import read_table, table_lines, write_profile  # noqa: PLC0415 - numpy
-
+    try:
+        from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - brings aiohttp, not for --help
+        from specwatch_bench.profile_table import read_table, table_lines, write_profile  # noqa: PLC0415 - numpy
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed: pip install '.[bench]'", exit_code=2) from error
     try:
         table = read_table(results)
         typer.echo("\n".join(table_lines(table)))

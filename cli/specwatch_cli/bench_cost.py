@@ -18,12 +18,15 @@ def cost_command(
 
     Exit status: 0, or 2 when there are no results or a setting cannot be used.
     """
-    from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - numpy, not for --help
-    from specwatch_bench.cost_of_cells import cost_settings  # noqa: PLC0415 - likewise
-    from specwatch_bench.cost_prices import load_prices  # noqa: PLC0415 - likewise
-    from specwatch_bench.report_markdown import sections_text  # noqa: PLC0415 - likewise
-    from specwatch_bench.report_section_cost import cost_sections  # noqa: PLC0415 - likewise
-    from specwatch_bench.report_target import read_results  # noqa: PLC0415 - likewise
+    try:
+        from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - numpy, not for --help
+        from specwatch_bench.cost_prices import load_prices  # noqa: PLC0415 - likewise
+        from specwatch_bench.cost_settings import cost_settings  # noqa: PLC0415 - likewise
+        from specwatch_bench.report_markdown import sections_text  # noqa: PLC0415 - likewise
+        from specwatch_bench.report_section_cost import cost_sections  # noqa: PLC0415 - likewise
+        from specwatch_bench.report_target import read_results  # noqa: PLC0415 - likewise
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error.name} is not installed: pip install '.[bench]'", exit_code=2) from error
 
     try:
         settings, listed = cost_settings(gpu_hour, utilisation), load_prices(prices)

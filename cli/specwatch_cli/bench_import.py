@@ -42,7 +42,7 @@ def import_command(
     Exit status: 0, or 2 when a file holds no figures of a known benchmark.
     """
     from specwatch_bench.bench_error import BenchError  # noqa: PLC0415 - not for --help
-    from specwatch_bench.cost_of_cells import cost_settings  # noqa: PLC0415 - likewise
+    from specwatch_bench.cost_settings import cost_settings  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.import_cells import CellNames, write_cells  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.import_view import runs_json, show_runs  # noqa: PLC0415 - likewise
     from specwatch_bench.imported.results_file import read_results  # noqa: PLC0415 - likewise

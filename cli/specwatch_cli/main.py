@@ -44,6 +44,7 @@ def command_line(asked: str = "") -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
     one = asked in COMMANDS or asked in GROUPS
@@ -77,9 +78,19 @@ def run() -> None:
     except UserError as error:
         typer.echo(f"specwatch: {error}", err=True)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
     except OSError as error:
-        typer.echo(f"specwatch: {error.strerror or error}", err=True)
+        name = "" if error.filename is None else f"{error.filename}: "
+        typer.echo(f"specwatch: {name}{error.strerror or error}", err=True)
+        sys.exit(1)
+    except UnicodeEncodeError as error:
+        letter = ascii(error.object[error.start])
+        typer.echo(
+            f"specwatch: the output takes {error.encoding} only, which has no {letter}; set PYTHONIOENCODING=utf-8",
+            err=True,
+        )
         sys.exit(1)

@@ -1,9 +1,9 @@
 """History from counters as Prometheus keeps them: a dump of its HTTP API, or chunks that were just asked for.
 
 A dump is the JSON of `/api/v1/query_range` (or of `/api/v1/query` with a range selector), or a list of several.
-Two spellings of names are read: specwatch's own (`specwatch_drafts_total`, ...; per class
-`specwatch_request_drafts_total`, ...), and vLLM's (`vllm:spec_decode_num_drafts_total`, ...). Raw counters are
-needed: not rates, not sums.
+Three spellings of names are read: specwatch's own (`specwatch_drafts_total`, ...; per class
+`specwatch_request_drafts_total`, ...), vLLM's (`vllm:spec_decode_num_drafts_total`, ...), and, in a dump, SGLang's
+(`sglang:spec_verify_calls_total`, ...). Raw counters are needed: not rates, not sums.
 
 Increases are taken by the exporters' ledger, per pod and series, restarts aside, and only then added up. What a pod
 counted before its first point belongs to no interval; increases over a silence of more than five minutes are left
@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from specwatch_detectors.history import History, HistoryError, chosen_interval, silence, spacing
 from specwatch_detectors.history_builder import HistoryBuilder
+from specwatch_detectors.history_sglang import has_counters, specwatch_series
 from specwatch_detectors.windows_of_counts import judgeable, model_windows
 from specwatch_exporters import catalog, request_catalog
 from specwatch_exporters.catalog import CATALOG
@@ -238,7 +239,7 @@ def read_dump(text: str | bytes, source: str, interval_s: float | None = None) -
     history = PrometheusHistory(chosen_interval(spacing(times), interval_s, source))
     _refuse_foreign(names, source)
     try:
-        history.take(series)
+        history.take(series if names & _OWN or not has_counters(names) else [*series, *specwatch_series(series)])
     except (TypeError, ValueError) as error:
         raise HistoryError(f"{source}: a sample is not a pair of time and number ({error})") from error
     return history.build(source)
@@ -275,10 +276,16 @@ def _is_series(one: Any) -> bool:
 def _refuse_foreign(names: set[str], source: str) -> None:
     wanted = {name for name in names if name in _OWN or name in OF_REQUESTS}
     engine = {name for name in names if strip_prefixes((name,), vllm_v1.PREFIXES)}
-    if wanted or engine:
+    if wanted or engine or has_counters(names):
         return
-    if any(name.startswith(("sglang", "trtllm")) for name in names):
-        raise HistoryError(f"{source}: only vLLM's own names hold counts of drafts; use the specwatch_ series")
+    if any(name.startswith("sglang") for name in names):
+        raise HistoryError(
+            f"{source}: SGLang's acceptance can be judged from sglang:spec_verify_calls_total (0.5.13 and newer), "
+            "sglang:generation_tokens_total and sglang:spec_num_draft_tokens together; ask for all of them, or use "
+            "the specwatch_ series"
+        )
+    if any(name.startswith("trtllm") for name in names):
+        raise HistoryError(f"{source}: TensorRT-LLM's own names are not read here; use the specwatch_ series")
     if names <= {""}:
         raise HistoryError(
             f"{source}: series without names: ask for the counters themselves, not for rates or sums"

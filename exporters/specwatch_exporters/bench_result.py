@@ -21,7 +21,7 @@ _HEADER: Final = re.compile(rf"={{3,}}\s*{_TITLE}\s*={{3,}}")
 _END: Final = re.compile(r"={20,}")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE: Final = re.compile(rf"(?<![\w(])(?P<label>{LABEL}):\s+(?P<value>[\d,.]+)\s*\|?\s*$", re.IGNORECASE)
-_WITHOUT_TITLE: Final = ("TTFT (ms)", "TPOT (ms)", "ITL (ms)", "-Speculative Decoding-")
+_WITHOUT_TITLE: Final = ("Benchmark duration (s)", "TTFT (ms)", "TPOT (ms)", "ITL (ms)", "-Speculative Decoding-")
 
 
 def read_bench_result(text: str) -> tuple[BenchRun, ...]:

@@ -20,6 +20,8 @@ TOLERANCE = 0.001  # of the throughput
 COLD_START = 10.0  # p99 over median
 PER_CHUNK = 1.1  # tokens a chunk: above, a chunk holds several; below PER_TOKEN, the figures do not fit together
 PER_TOKEN = 0.9
+PLAIN = 0.05  # share of the output tokens
+APART = 0.05  # of two counts of the same tokens
 _HALF_DIGIT = 0.005
 
 
@@ -86,15 +88,17 @@ class BenchRun:
 
     @property
     def acceptance_rate(self) -> float | None:
-        """From counts where they exist, else as stated; None if it is over 1."""
+        """From counts where they exist, else as stated; None if it is over 1, or nothing was drafted."""
+        if self.tally.draft_tokens == 0:
+            return None
         rate = self.rate if self.tally.acceptance_rate is None else self.tally.acceptance_rate
         return rate if rate is None or rate <= 1 else None
 
     @property
     def mean_acceptance_length(self) -> float | None:
-        """From counts where they exist, else as stated."""
+        """From counts where they exist, else as stated; None if nothing was drafted, whatever is stated then."""
         own = self.tally.mean_acceptance_length
-        return self.length if own is None else own
+        return self.length if own is None and self.tally.drafts != 0 else own
 
     @property
     def counted_tok_s(self) -> float | None:
@@ -200,6 +204,7 @@ class BenchRun:
                 f"{self.name}: the peak output throughput, {self.peak:g}, is below the mean, {mean:.2f} tokens/s: "
                 "it counts chunks per second, and the peak in tokens is unknown.",
             )
+        yield from self._token_notices()
         if self.throughput_agrees is False:
             yield Notice(
                 "throughput_mismatch",
@@ -211,6 +216,38 @@ class BenchRun:
                 "cold_start",
                 f"{self.name}: p99 TTFT {self.ttft.p99:g} ms is over {COLD_START:g} times the median "
                 f"{self.ttft.p50:g} ms at concurrency 1: a cold start; warm up and leave it out.",
+            )
+
+    @property
+    def plain_tokens(self) -> float | None:
+        """Output tokens of decode steps that had no draft: what draft steps and prefills do not account for."""
+        drafts, accepted = self.tally.drafts, self.tally.accepted_tokens
+        if self.output_tokens is None or drafts is None or accepted is None:
+            return None
+        return max(0.0, self.output_tokens - accepted - drafts - (self.requests or 0))
+
+    def _token_notices(self) -> Iterable[Notice]:
+        """What the counts of tokens tell of each other."""
+        tokens, drafts, plain = self.output_tokens, self.tally.drafts, self.plain_tokens
+        if drafts == 0 and tokens:
+            yield Notice(
+                "not_drafting",
+                f"{self.name}: {tokens:,} tokens and not one draft: acceptance is unknown, and the run "
+                "is one without speculation, whatever was configured.",
+            )
+        elif drafts and tokens and plain and plain > PLAIN * tokens:
+            yield Notice(
+                "steps_without_draft",
+                f"{self.name}: {plain:,.0f} of {tokens:,} tokens come from steps without a draft. Over all steps "
+                f"it is {tokens / (drafts + plain):.2f} tokens a step; {self.mean_acceptance_length:.2f} is of "
+                "those with one.",
+            )
+        if self.retokenized and tokens and abs(self.retokenized / tokens - 1.0) > APART:
+            yield Notice(
+                "token_counts_differ",
+                f"{self.name}: it counts {tokens} output tokens, and its tokenizer {self.retokenized} in the text "
+                "that came: without usage from the engine it takes the length that was asked for, for throughput "
+                "and times per token too.",
             )
 
     def to_json(self) -> dict[str, Any]:

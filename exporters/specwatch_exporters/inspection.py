@@ -10,6 +10,7 @@ from typing import Any
 from specwatch_exporters.bench_result import read_bench_result
 from specwatch_exporters.bench_rows import read_bench_lines
 from specwatch_exporters.bodies.read import is_event_stream, read_body
+from specwatch_exporters.comparison_table import comparison_report
 from specwatch_exporters.engines.registry import read_page
 from specwatch_exporters.engines.sglang_server import read_server
 from specwatch_exporters.engines.trtllm_iterations import (
@@ -23,6 +24,7 @@ from specwatch_exporters.json_text import decode
 from specwatch_exporters.ledger import Increase, Ledger
 from specwatch_exporters.logs.read import read_log
 from specwatch_exporters.notices import Notice
+from specwatch_exporters.offline_counts import read_offline_counts
 from specwatch_exporters.page import Page
 from specwatch_exporters.page_excerpt import Excerpt, PrometheusError, prometheus_page, quoted_page
 from specwatch_exporters.rejection import with_rejections
@@ -33,6 +35,8 @@ from specwatch_exporters.sidecar.fetch_error import FetchError
 from specwatch_exporters.summary import build_models
 
 MAX_BYTES = 512 * 1024 * 1024
+_MEASURED = re.compile(r"time to first token|\bttft|\bitl\b|inter[ _-]token|throughput", re.IGNORECASE)
+_ITERATION_LINE = re.compile(r"\biter = \d+, (?:global_)?rank = \d+")  # TensorRT-LLM, print_iter_log
 _SAMPLE = re.compile(r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{.*\})? +[-+]?([0-9.][0-9.eE+-]*|Inf|NaN)( +-?[0-9]+)?\s*$")
 
 
@@ -77,13 +81,15 @@ def _inspect(content: Content, since: Content | None, engine: str | None) -> Rep
         if engine not in (None, "trtllm"):
             raise InspectionError(f"{content.name}: these are TensorRT-LLM iterations, not a page of {engine}")
         return _iterations(iterations, content, since)
-    report = runs_report(read_bench_result(text))  # some of its lines could be samples of a page
+    # Some of their lines could be samples of a page.
+    report = runs_report(read_bench_result(text) or read_offline_counts(text))
     if report is None and (_is_page(content, text) or _prometheus(content, body) is not None):
         return _page_report(content, text, since, engine)
     report = report or _benchmark_json(text, body) or read_server(body) or read_body(text)
-    report = report or read_log(io.StringIO(text))
+    report = report or read_log(io.StringIO(text)) or runs_report(read_offline_counts(text, bare=True))
     if report is None and _excerpt(content, text) is not None:
         return _page_report(content, text, since, engine)
+    report = report or comparison_report(text)
     if report is None:
         raise InspectionError(
             f"{content.name}: neither a metrics page nor TensorRT-LLM iterations, an engine log, a response, or "
@@ -103,9 +109,11 @@ def _benchmark_json(text: str, body: Any) -> Report | None:
 
 
 def _refusal(text: str, content: Content) -> str:
-    """Why the parser refuses a text that names an engine's metrics; empty if it does not."""
+    """Why a text that comes from an engine cannot be read; empty if it does not."""
+    if _ITERATION_LINE.search(text):
+        return "; TensorRT-LLM's lines of iterations name no acceptance: its /metrics and /prometheus/metrics do"
     if not re.search(r"^(# (TYPE|HELP) )?(ray_)?(vllm|sglang|trtllm)[:_]", text, re.MULTILINE):
-        return ""
+        return "; specwatch bench import may read it" if _MEASURED.search(text) else ""
     try:
         parse(text, content.content_type)
     except ExpositionError as error:

@@ -12,12 +12,13 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
+from specwatch_exporters.dumped_page import dumped_page
 from specwatch_exporters.notices import Notice
 
 _ENGINE = re.compile(r"(?:ray_)?vllm[:_]|sglang[:_]|trtllm_|dynamo_")
 # Quotation marks of mail, lists, tables and grep -n before a sample, and of tables behind it.
-_BEFORE = re.compile(r"^(?:[>|*`\s]|- |\d+[:-])*")
-_BEHIND = re.compile(r"[|`\s]*$")
+_BEFORE = re.compile(r"^(?:[>|*`_\s]|- |\d+[:-])*")
+_BEHIND = re.compile(r"[|`*_\s]*$")
 # What stands between a series and its value in Prometheus's web page (| or tab) and in promtool (=> 22 @[time]).
 _SAMPLE = re.compile(
     r"(?P<series>[a-zA-Z_:][a-zA-Z0-9_:]*(?:\s*\{.*\})?)\s*(?:\||=>|\s)\s*"
@@ -46,6 +47,9 @@ class Excerpt:
 
 def quoted_page(text: str) -> Excerpt | None:
     """The samples among the lines of a text, or None if no engine's is among them."""
+    dumped = dumped_page(text)
+    if dumped is not None:
+        return Excerpt(dumped)
     kept: list[str] = []
     left = 0
     for raw in text.splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from specwatch_exporters.acceptance import Tally, ratio
 from specwatch_exporters.counts import NOTHING, Counts
 from specwatch_exporters.engines.vllm_v0 import EMITTED
 from specwatch_exporters.engines.vllm_v1 import PREFIX_HITS, PREFIX_QUERIES
+from specwatch_exporters.first_tokens import first_token_notices
 from specwatch_exporters.histogram import summarise
 from specwatch_exporters.page import Declared, Key, Page, Reported
 from specwatch_exporters.report import NO_DEFINITION, Fact, Latency, ModelReport, State
@@ -91,6 +93,10 @@ def _build(page: Page, model: str, counts: Counts, gauges: Counts) -> ModelRepor
     _note_state(page, model, state, evidence)
     counted = bool(evidence.drafts)
     speculating = counted or state is State.ACTIVE or (own.position_drafts is not None)
+    times = latencies(counts)
+    finished = counts.total(catalog.REQUESTS.name)
+    ttft = times.get(LATENCIES[catalog.TTFT.name])
+    page.notices += first_token_notices(model, ttft, finished, evidence.running)
     return ModelReport(
         model=model,
         state=state,
@@ -104,7 +110,7 @@ def _build(page: Page, model: str, counts: Counts, gauges: Counts) -> ModelRepor
         kv_cache_usage=gauges.gauge(catalog.KV_USAGE),
         speculative_tokens=page.speculative_tokens.get(model),
         method=page.methods.get(model),
-        latencies=latencies(counts),
+        latencies=times,
         facts=_facts(page, model, counts),
     )
 
@@ -165,13 +171,22 @@ def _note_state(page: Page, model: str, state: State, evidence: Evidence) -> Non
             f"{model} generates tokens and drafts nothing, although speculation is configured: "
             "K is 0 at this batch size, a gate has latched, or no n-gram matches.",
         )
+    doubtful = evidence.declared is Declared.UNKNOWN and evidence.drafts == 0 and not page.dialect.endswith("rust")
+    if state is State.OFF and doubtful and model in page.speculative:
+        page.note(
+            "zero_drafts",
+            f"{model} generates tokens and drafts nothing. The Python frontend has these series only if it is to "
+            "speculate, and then it fails to; the Rust frontend has them in any case, and then speculation is off. "
+            "This page does not tell which it is; the engine's start-up line does.",
+        )
 
 
 def latencies(counts: Counts, names: Iterable[str] = LATENCIES) -> dict[str, Latency]:
-    """Latency summaries of one model, for histograms that have observations."""
+    """Latency summaries of one model, for histograms that have observations; an excerpt may lack their count."""
     found: dict[str, Latency] = {}
     for name in names:
-        count = counts.total(f"{name}_count")
+        buckets = counts.buckets(name)
+        count = counts.total(f"{name}_count") or buckets.get(math.inf)
         if count:
-            found[LATENCIES[name]] = summarise(counts.buckets(name), counts.histogram_sum(name), count)
+            found[LATENCIES[name]] = summarise(buckets, counts.histogram_sum(name), count)
     return found

@@ -18,9 +18,10 @@ from bench.report_cells import PROMPT, small_results
 from specwatch_alerts import values as alert_values
 from specwatch_alerts.values import load_values
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.cost_of_cells import CostSettings, cheapest, cost_settings, costs_of, mix_of
+from specwatch_bench.cost_of_cells import cheapest, costs_of, mix_of
 from specwatch_bench.cost_prices import VendorPrice, load_prices
 from specwatch_bench.cost_sensitivity import ACCEPTANCES, GPU_PRICES, UTILISATIONS, acceptance_row, price_grid
+from specwatch_bench.cost_settings import CostSettings, cost_settings
 from specwatch_bench.report_target import Target, read_results
 from specwatch_cli import main
 

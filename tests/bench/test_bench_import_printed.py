@@ -153,7 +153,9 @@ def test_a_table_of_several_workloads_is_a_run_for_each(tmp_path: Path) -> None:
     """The form of tenstorrent/tt-inference-server#3699, with its figures."""
     text = "| Metric | coding avg | rag avg |\n|---|---|---|\n| Time to First Token (ms) | 46.13 | 117.32 |\n"
     text += "| Request Latency (ms) | 7,068.91 | 3,358.01 |\n| Inter Token Latency (ms) | 15.60 | 16.42 |\n"
+    text += "| acceptance_rate | 0.589 | 0.000 |\n"
     coding, rag = read(tmp_path, text)
+    assert (coding.run.acceptance_rate, rag.run.acceptance_rate) == (0.589, None)  # a run without speculation
     assert (coding.run.name, coding.run.ttft.mean, coding.e2e.mean) == ("coding", 46.13, 7068.91)
     assert (rag.run.name, rag.run.tpot.mean) == ("rag", 16.42)
 

@@ -9,8 +9,8 @@ import pytest
 
 from bench.report_cells import small_results
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.cost_of_cells import cost_settings
 from specwatch_bench.cost_prices import load_prices
+from specwatch_bench.cost_settings import cost_settings
 from specwatch_bench.published_engines import load_published
 from specwatch_bench.report_blocks import Bullets, Table
 from specwatch_bench.report_build import MARKDOWN, files_of, report_of

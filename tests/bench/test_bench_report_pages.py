@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from bench.report_cells import head, manifest, requests, small_results, write
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.cost_of_cells import cost_settings
 from specwatch_bench.cost_prices import load_prices
+from specwatch_bench.cost_settings import cost_settings
 from specwatch_bench.report_blocks import Mark, Report, Section, Table, Text
 from specwatch_bench.report_build import HTML, MARKDOWN, files_of, report_of
 from specwatch_bench.report_html import html_of

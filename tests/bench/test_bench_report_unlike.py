@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from bench.report_cells import head, manifest, requests, small_results, write
 from specwatch_bench.bench_error import BenchError
-from specwatch_bench.cost_of_cells import cost_settings, costs_of
+from specwatch_bench.cost_of_cells import costs_of
 from specwatch_bench.cost_prices import load_prices
+from specwatch_bench.cost_settings import cost_settings
 from specwatch_bench.plugin_counts import batch_rows, plugin_increases
 from specwatch_bench.profile_table import gpus_of, read_table
 from specwatch_bench.report_build import MARKDOWN, files_of, report_of

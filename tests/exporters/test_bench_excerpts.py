@@ -106,3 +106,25 @@ def test_the_speculative_part_of_a_block_is_read_by_itself() -> None:
     one, eight = runs_of(part.format(83.39, 26407, 26407, 22021) + part.format(43.71, 11043, 88344, 38611))
     assert [one.mean_acceptance_length, eight.mean_acceptance_length] == pytest.approx([1.8339, 4.4964], abs=1e-4)
     assert eight.acceptance_rate == pytest.approx(0.43705, abs=1e-5)
+
+
+# The form and a row of vllm-project/vllm#12841: runs in rows, without outer bars.
+ROWS = """\
+Input/Output Length | QPS | Benchmark duration (s) | Total generated tokens | Mean TPOT (ms) | Mean ITL (ms)
+-- | -- | -- | -- | -- | --
+1024/200 | 1 | 116.95 | 20000 | 66.76 | 213.26
+1024/200 | 2 | 69.54 | 20000 | 85.47 | 265.31
+"""
+
+
+def test_labels_may_stand_in_the_head_of_a_table() -> None:
+    runs = runs_of(f"Results:\n{ROWS}\n")
+    assert [run.name for run in runs] == ["1024/200, QPS 1", "1024/200, QPS 2"]
+    assert [run.counted_tok_s for run in runs] == [pytest.approx(20000 / 116.95), pytest.approx(20000 / 69.54)]
+    assert runs[0].implied is not None
+    assert runs[0].implied.tokens == pytest.approx(213.26 / 66.76)
+
+
+def test_a_table_cut_before_its_latencies_is_read() -> None:
+    short = "\n".join((*TABLE.splitlines()[:6], "| Total generated tokens | 300050 | 300050 | 0 |"))
+    assert [run.output_tok_s for run in runs_of(short)] == [1500.25, 3000.5]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specwatch_exporters.acceptance import Tally
 from specwatch_exporters.bench_run import BenchRun, Times
 
 POSITIVE = st.floats(0.01, 1e6)
@@ -125,3 +126,35 @@ def test_a_corrected_itl_is_the_time_per_token_or_nothing(gap: float, per_token:
         assert corrected == pytest.approx(per_token)
     else:
         assert corrected == (gap if run.itl_counts == "token" else None)
+
+
+def test_a_run_without_a_draft_has_no_acceptance_whatever_it_states() -> None:
+    none = BenchRun("r", output_tokens=247913, tally=Tally(0.0, 0.0, 0.0), rate=0.0, length=1.0)
+    assert (none.acceptance_rate, none.mean_acceptance_length) == (None, None)
+    assert [notice.code for notice in none.notices()] == ["not_drafting"]
+    assert [*BenchRun("r", output_tokens=2, tally=Tally(2.0, 4.0, 0.0)).notices()] == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "requests", "plain", "said"),
+    [
+        (5376, None, 821, "Over all steps it is 2.96 tokens a step; 4.59 is of those with one"),
+        (5376, 90, 731, "Over all steps it is 3.12 tokens a step"),
+        (4600, None, 45, None),
+        (4500, None, 0, None),  # tokens behind the end were cut
+    ],
+)
+def test_tokens_of_steps_without_a_draft_are_told(
+    tokens: int, requests: int | None, plain: float, said: str | None
+) -> None:
+    """The figures of vllm-project/vllm#24344, whose n-gram drafts come at half of the steps."""
+    run = BenchRun("r", requests=requests, output_tokens=tokens, tally=Tally(993.0, 4960.0, 3562.0))
+    assert run.plain_tokens == plain
+    assert [said in notice.message for notice in run.notices() if said] == ([True] if said else [])
+    assert {notice.code for notice in run.notices()} == ({"steps_without_draft"} if said else set())
+
+
+def test_a_client_that_counts_tokens_which_never_came_is_told_on() -> None:
+    run = BenchRun("r", output_tokens=512000, retokenized=231736)
+    assert [notice.code for notice in run.notices()] == ["token_counts_differ"]
+    assert [*BenchRun("r", output_tokens=1000, retokenized=990).notices()] == []

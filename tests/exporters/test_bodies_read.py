@@ -259,3 +259,22 @@ def test_a_stream_reading_takes_anything(events: list[str]) -> None:
     for event in events:
         reading.take(event)
     assert reading.chunks + reading.damaged + reading.done >= min(1, len(events))
+
+
+RECORD = (
+    '{"speculative_decoding": {"acceptance_histogram": [39, 1, 0, 3], "num_spec_steps": 43, '
+    '"num_accepted_draft_tokens": 10, "num_draft_tokens": 129, "num_spec_tokens": 3}}'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"data": {{"object": "chat.completion.chunk", "choices": [], "metrics": {RECORD}}}}}',
+        f'{{\n  "choices": [ ... ],\n  "usage": {{ ... }},\n  "metrics": {RECORD}\n}}',
+        f'{{"choices": [\u2026], "metrics": {RECORD}}}',
+    ],
+)
+def test_bodies_as_captures_and_documents_have_them(text: str) -> None:
+    """Both forms stand in mostlygeek/llama-swap#1032."""
+    assert model(text).tally.draft_tokens == 129

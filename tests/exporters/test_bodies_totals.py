@@ -178,3 +178,10 @@ def test_a_recorded_head_before_a_response_is_passed_over() -> None:
     found = read_body(f"HTTP/2 200 \nserver: uvicorn\n\n{json.dumps(body)}\n")
     assert found is not None
     assert found.models[0].acceptance_rate == 0.25
+
+
+def test_timings_alone_count_as_a_response() -> None:
+    saved = read_body('{"predicted_n": 200, "predicted_ms": 11082.6, "draft_n": 347, "draft_n_accepted": 65}')
+    assert saved is not None
+    (found,) = saved.models
+    assert (found.tally.draft_tokens, found.tally.accepted_tokens, found.tally.drafts) == (347, 65, None)

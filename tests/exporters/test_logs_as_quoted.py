@@ -122,3 +122,45 @@ def test_v0s_line_gives_the_length_of_the_accepted_prefix() -> None:
     )
     assert report.models[0].acceptance_rate == pytest.approx(0.6068, abs=1e-4)
     assert any("kept 20815 of 53716 (38.8%), mean acceptance length 2.550" in one.message for one in report.notices)
+
+
+FINISHED = (
+    "Finish: obj=GenerateReqInput(rid='1', stream=True, priority=None), out={'meta_info': {'id': '1', "
+    "'finish_reason': {'type': 'stop'}, 'prompt_tokens': 100, 'completion_tokens': 106, "
+    "'spec_accept_token_num': 63, 'spec_draft_token_num': 215, 'spec_verify_ct': 43, "
+    "'spec_accept_histogram': [11, 14, 11, 4, 0, 3]}}"
+)
+
+
+@pytest.mark.parametrize("parts", [1, 3, 9])
+def test_the_line_of_a_finished_request_may_be_wrapped(parts: int) -> None:
+    """As sgl-project/sglang#18332 quotes it."""
+    words = FINISHED.split(", ")
+    size = -(-len(words) // parts)
+    lines = [", ".join(words[at : at + size]) for at in range(0, len(words), size)]
+    report = log(OTHER + "\n" + ", \n".join(lines) + "\n" + OTHER)
+    assert report.models[0].tally.accepted_tokens == 63
+    assert report.models[0].facts["requests"] == 1
+
+
+def test_tokenspeed_s_spelling_is_no_speculation_that_is_off() -> None:
+    report = log(
+        "[ts] [2026-07-24 20:53:48,415  ATTN TP RANK 0] - INFO - Decode batch. #running-req: 2, page ratio: "
+        "0.02, gen throughput (token/s): 539.35, avg_accept_len: 1.90, accept_rate: 0.30, #queue-req: 0 "
+        "(model_executor.py:1328)"
+    )
+    assert report.models[0].state is State.ACTIVE
+    assert report.models[0].mean_acceptance_length == 1.9
+    assert report.models[0].acceptance_rate == pytest.approx(0.3)
+
+
+def test_vllm_0_5_says_tokens_twice() -> None:
+    """The line of vllm-project/vllm#6768."""
+    report = log(
+        "INFO 07-24 04:00:31 metrics.py:316] Speculative metrics: Draft acceptance rate: 0.000, System efficiency: "
+        "0.059, Number of speculative tokens: 16, Number of accepted tokens: 0, Number of draft tokens tokens: "
+        "42272, Number of emitted tokens tokens: 2642."
+    )
+    (window,) = report.windows
+    assert (window.tally.draft_tokens, window.tally.accepted_tokens, window.partial) == (42272, 0, False)
+    assert any("kept 0 of 42272" in notice.message for notice in report.notices)

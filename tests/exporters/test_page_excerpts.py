@@ -121,3 +121,33 @@ def test_what_prometheus_answers_is_a_page_of_the_latest_values() -> None:
 def test_other_answers_are_refused_in_one_line(body: str, words: str) -> None:
     with pytest.raises(InspectionError, match=words):
         read(body)
+
+
+DUMPED = """\
+Prompt: 'Hello', Generated text: ' there'
+vllm:num_requests_running (gauge) = 0.0
+vllm:spec_decode_num_drafts (counter) = 4816
+vllm:spec_decode_num_draft_tokens (counter) = 33712
+vllm:spec_decode_num_accepted_tokens (counter) = 12208
+vllm:spec_decode_num_accepted_tokens_per_pos (vector) = [3467, 2552, 1926]
+vllm:cache_config_info (gauge) = 1.0
+vllm:time_to_first_token_seconds (histogram)
+    sum = 3.1
+    count = 80
+    0.001 = 0
+    0.25 = 80
+    +Inf = 80
+"""
+
+
+@pytest.mark.parametrize("before", ["", "    ", "> "])
+def test_metrics_that_vllm_s_offline_example_prints_are_a_page(before: str) -> None:
+    (model,) = read("".join(f"{before}{line}\n" for line in DUMPED.splitlines()))["models"]
+    assert (model["drafts"], model["draft_tokens"], model["accepted_tokens"]) == (4816, 33712, 12208)
+    assert model["per_position"] == pytest.approx([3467 / 4816, 2552 / 4816, 1926 / 4816])
+    assert model["latency"]["time_to_first_token_seconds"]["mean"] == pytest.approx(3.1 / 80)
+
+
+def test_engines_that_share_a_dumped_name_are_summed() -> None:
+    (model,) = read(DUMPED + DUMPED)["models"]
+    assert (model["engines"], model["drafts"]) == (2, 9632)

@@ -24,6 +24,8 @@ _NANO = 1e9
 _SAME = 0.01
 ACCEPTANCE_LENGTH = "acceptance_length"
 """Its mean over requests, where the file has no counts."""
+ACCEPTANCE_RATE = "acceptance_rate"
+"""A row that reports add to the tool's own (tenstorrent/tt-inference-server#3699)."""
 
 
 def is_aiperf(body: Mapping[str, Any]) -> bool:
@@ -55,6 +57,7 @@ def read_aiperf(body: Mapping[str, Any], requests: str | None = None, tool: str 
         tpot=per_request(records) if differ else times_of(body, "inter_token_latency"),
         itl=times_of(body, "inter_chunk_latency"),
         tally=_tally(body),
+        rate=value_of(body, ACCEPTANCE_RATE) or None,  # 0 of a run that drafted nothing
         length=value_of(body, ACCEPTANCE_LENGTH),
     )
     return ImportedRun(

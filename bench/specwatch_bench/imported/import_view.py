@@ -27,7 +27,7 @@ _COLUMNS = (
     "ms a token\np50/p99",
     "gap ms\np50/p99",
     "tokens\na chunk",
-    "accepted\nlength",
+    "length\naccepted",
 )
 
 
@@ -121,7 +121,7 @@ def _row(found: ImportedRun, price: tuple[float, int] | None) -> list[str]:
         _pair(run.tpot),
         _pair(run.itl),
         _text(None if implied is None or run.itl_counts is None else implied.tokens, "{:.2f}"),
-        _text(run.mean_acceptance_length, "{:.2f}"),
+        f"{_text(run.mean_acceptance_length, '{:.2f}')}\n{_text(run.acceptance_rate, '{:.1%}')}",
     ]
     return row if price is None else [*row, _text(usd_per_million(found, *price), "{:,.4f}")]
 

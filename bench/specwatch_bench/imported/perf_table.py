@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from specwatch_bench.imported.aiperf_results import ACCEPTANCE_LENGTH, TOOL, read_aiperf
+from specwatch_bench.imported.aiperf_results import ACCEPTANCE_LENGTH, ACCEPTANCE_RATE, TOOL, read_aiperf
 from specwatch_bench.imported.genai_perf_results import TOOL as GENAI_PERF
 from specwatch_bench.imported.imported_run import ImportedRun
 
 _BARS: Final = re.compile(r"[│┃|]")
-_NAME: Final = re.compile(r"(?P<name>[A-Za-z ]+?)\s*(?:\((?P<unit>[^)]*)\))?")
+_NAME: Final = re.compile(r"(?P<name>[A-Za-z_ ]+?)\s*(?:\((?P<unit>[^)]*)\))?")
 _HEADS: Final = ("statistic", "metric")
 _MEAN: Final = "avg"
 _MEAN_OF: Final = re.compile(r"(?P<run>.+?)[\s_-]+avg")
@@ -24,6 +24,7 @@ _NEEDED: Final = frozenset({"output_token_throughput", "inter_token_latency", "t
 _METRICS: Final = frozenset(
     {
         ACCEPTANCE_LENGTH,
+        ACCEPTANCE_RATE,
         "benchmark_duration",
         "error_request_count",
         "inter_chunk_latency",

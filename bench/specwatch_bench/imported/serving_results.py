@@ -18,11 +18,12 @@ from specwatch_exporters.bench_rows import read_bench_lines, read_bench_rows
 from specwatch_exporters.bench_run import BenchRun, Times
 from specwatch_exporters.bodies.fields import count, first_count, number
 from specwatch_exporters.json_text import decode
+from specwatch_exporters.offline_counts import read_offline_counts
 
 SGLANG = "SGLang bench_serving"
 ROWS = "rows"
+OFFLINE = "offline example"
 _LIFETIME = "its accept length is the server's since its start: the warm-up and earlier runs are in it"
-_APART = 0.05
 _NO_STARTS = "it is not known when each request was sent: no throughput over time, and no cells"
 
 
@@ -30,6 +31,8 @@ def read_serving_text(text: str) -> tuple[ImportedRun, ...]:
     """Runs of the text that these clients print; empty if there is none."""
     tool = SGLANG if "#Input tokens" in text or "Backend: " in text else "vllm bench serve"
     runs = read_bench_result(text)
+    if not runs:
+        return tuple(ImportedRun(tool=OFFLINE, run=run) for run in read_offline_counts(text, bare=True))
     return tuple(ImportedRun(tool=tool, run=run, remarks=_of(tool, run)) for run in runs)
 
 
@@ -79,17 +82,10 @@ def _e2e(fields: Mapping[str, Any]) -> Times:
 
 
 def _of(tool: str, run: BenchRun) -> tuple[str, ...]:
-    """What SGLang's client takes from elsewhere (0.5.17): the server's mean length, and the asked-for lengths."""
+    """What SGLang's client takes from elsewhere (0.5.17): the server's mean length."""
     if tool != SGLANG:
         return ()
-    said = [_LIFETIME] if run.length is not None else []
-    own = run.retokenized
-    if own and run.output_tokens and abs(own / run.output_tokens - 1.0) > _APART:
-        said.append(
-            f"it counts {run.output_tokens} output tokens, and its tokenizer {own} in the text that came: without "
-            "usage from the engine it takes the length that was asked for, for throughput and times per token too"
-        )
-    return tuple(said)
+    return (_LIFETIME,) if run.length is not None else ()
 
 
 def _remarks(records: Sequence[RequestRecord], *, placed: bool) -> list[str]:

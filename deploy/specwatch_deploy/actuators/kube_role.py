@@ -1,19 +1,16 @@
-"""Prints what a controller needs in Kubernetes: `python -m specwatch_deploy.actuators.kube_role fallback.toml`."""
+"""What a controller needs in Kubernetes: what `specwatch fallback role` prints."""
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from specwatch_deploy.actuators.cluster import Cluster
 from specwatch_deploy.actuators.kube_levers import build_leader, build_pools, build_rollout, build_selector
 from specwatch_deploy.actuators.permission import Permission
 from specwatch_deploy.actuators.role import role_text
-from specwatch_detectors.fallback.config_table import ConfigError
-from specwatch_detectors.fallback.fallback_config import FallbackConfig, load_config
+from specwatch_detectors.fallback.fallback_config import FallbackConfig
 
 NAME: Final = "specwatch-fallback"
 BUILDERS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -43,24 +40,6 @@ def roles(config: FallbackConfig) -> str:
     return "---\n".join(role_text(NAME, namespace, found) for namespace, found in sorted(needed.items()))
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the Roles of one configuration file; 2 for a mistake in it."""
-    if len(arguments) != 1:
-        print("usage: python -m specwatch_deploy.actuators.kube_role FILE", file=sys.stderr)  # noqa: T201 - a program
-        return 2
-    try:
-        text = roles(load_config(Path(arguments[0])))
-    except (ConfigError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return 2
-    print(text, end="")  # noqa: T201
-    return 0
-
-
 def _nowhere(*_: object) -> Cluster:
     """A lever that is only asked what it needs has no cluster."""
     return cast("Cluster", None)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -20,6 +20,7 @@ MAX_DAMAGED = 20
 _EVENT_STREAM = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
 _HEAD = re.compile(r"\A\s*HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)  # as `curl -i` records it
 _DATA = re.compile(r"^data:", re.MULTILINE)
+_LEFT_OUT = re.compile(r"([\[{])\s*(?:\.\.\.|\u2026)\s*([\]}])")  # as documents shorten a body: "choices": [ ... ]
 
 
 def is_event_stream(text: str) -> bool:
@@ -77,7 +78,7 @@ def _cut(reading: StreamReading | TypedStream) -> Notice:
 
 
 def _records(text: str) -> tuple[list[RequestRecord], list[Notice]]:
-    body = text.lstrip("\ufeff \t\r\n")
+    body = _LEFT_OUT.sub(r"\1\2", text.lstrip("\ufeff \t\r\n"))
     if not body.startswith(("{", "[")):
         return [], []
     try:
@@ -104,9 +105,11 @@ def _from_lines(lines: Iterable[str]) -> tuple[list[RequestRecord], list[Notice]
 
 
 def _flat(value: Any) -> Iterator[Any]:
-    """Objects of a list, and of lists in it."""
+    """Objects of a list, and of lists in it; an event may stand under `data`, as captures of streams save it."""
     for entry in value if isinstance(value, list) else [value]:
-        yield from entry if isinstance(entry, list) else [entry]
+        for one in entry if isinstance(entry, list) else [entry]:
+            event = one.get("data") if isinstance(one, dict) else None
+            yield event if isinstance(event, dict) else one
 
 
 def _recognised(bodies: Iterable[Any]) -> list[RequestRecord]:

@@ -30,7 +30,7 @@ def read(body: Mapping[str, Any]) -> Speculation | None:
     kept, refused = (count(usage.get(f"{which}_prediction_tokens")) for which in ("accepted", "rejected"))
     if kept is not None and refused is not None and kept + refused:
         return _totals(kept + refused, kept, PREDICTION, Notice("prediction_tokens", _TEXT))
-    timings = mapping(body.get("timings"))
+    timings = body if "predicted_n" in body else mapping(body.get("timings"))  # `jq .timings`
     drafted, accepted = count(timings.get("draft_n")), count(timings.get("draft_n_accepted"))
     return _totals(drafted, accepted, TIMINGS) if drafted and accepted is not None else None
 

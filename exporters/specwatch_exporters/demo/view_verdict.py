@@ -35,7 +35,8 @@ def verdict(one: Judgement | None, *, details: bool, cut: bool) -> list[Renderab
     style = "bold" if one.state == "drifted" else ""
     lines.append(Text(one.cause or one.headline, style=style, no_wrap=cut, overflow="ellipsis"))
     if details:
-        lines += [Text(f"  {detail}", style="dim", no_wrap=True) for detail in one.details[:_DETAILS]]
+        shown = one.details[:_DETAILS]
+        lines += [Text(f"  {detail}", style="dim", no_wrap=True, overflow="ellipsis") for detail in shown]
     if one.payoff:
         lines.append(Text(one.payoff, no_wrap=cut, overflow="ellipsis"))
     return lines

@@ -61,7 +61,8 @@ DIALECT = Dialect(
     # 0.9.2 to 0.11.0 exported the KV gauge once per API-server process; counters were already summed.
     copy_labels=frozenset({"pid"}),
     copied_gauges_only=True,
-    own_labels=frozenset({"traffic_class", "batch", "speculation"}),  # of the plugin's series
+    # Of the plugin's series, and of finished requests where the scheduler has priorities (vllm-project/vllm#58078).
+    own_labels=frozenset({"traffic_class", "batch", "speculation", "priority"}),
     gauge_counters=True,
 )
 # What specwatch's own plugin puts on the engine's page and nothing else tells: steps by batch size.
@@ -82,6 +83,8 @@ EVERY_PAGE = (
     frozenset({"request_success", "request_success_total"}),
     frozenset({"num_requests_running"}),
 )
+# Of the Python frontend alone as long as nothing was drafted.
+_PYTHON_SPECULATION = ("spec_decode_num_accepted_tokens_per_pos", "spec_decode_num_drafts_created")
 
 
 class VllmV1Reader:
@@ -106,8 +109,10 @@ class VllmV1Reader:
         drafts = _drafts(page)
         _count_positions(page, drafts)
         speculative = any(name.startswith("spec_decode_") for name in raw)
+        python = whole or any(name.startswith(_PYTHON_SPECULATION) for name in raw)
         for model in page.models():
-            page.declared[model] = _declared(drafts.get(model), speculative=speculative, whole=whole)
+            counted = drafts.get(model)
+            page.declared[model] = _declared(counted, speculative=speculative, python=python, whole=whole)
             if speculative:
                 page.speculative.add(model)
         page.methods = _methods(exposition, page.speculative)
@@ -177,13 +182,13 @@ def _count_positions(page: Page, drafts: dict[str, tuple[float, float]]) -> None
             page.speculative_tokens[model] = depth
 
 
-def _declared(drafts: tuple[float, float] | None, *, speculative: bool, whole: bool) -> Declared:
+def _declared(drafts: tuple[float, float] | None, *, speculative: bool, python: bool, whole: bool) -> Declared:
     """Configured if there are series; without them off on a whole Python page, else unknown.
 
     The Python frontend registers speculative series only with `--speculative-config`, and then from start-up. The
-    Rust frontend, whose pages are never whole, exports the totals as zeros in any case.
+    Rust frontend, whose pages are never whole, exports the totals as zeros in any case, and positions once drafted.
     """
-    if speculative and (whole or drafts is None or any(drafts)):
+    if speculative and (python or drafts is None or any(drafts)):
         return Declared.CONFIGURED
     if speculative:
         return Declared.UNKNOWN

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.bodies.record_report import model_reports, record_notices
-from specwatch_exporters.logs import engine_line, finish_line, sglang_line, spec_line, startup_line
+from specwatch_exporters.logs import engine_line, finish_line, llamacpp_line, sglang_line, spec_line, startup_line
 from specwatch_exporters.logs.line_text import plain, source_of
+from specwatch_exporters.logs.llamacpp_log import LlamaCppLog
 from specwatch_exporters.logs.sglang_log import SglangLog
 from specwatch_exporters.logs.vllm_log import VllmLog
 from specwatch_exporters.logs.wrapped_line import unwrapped
@@ -25,6 +26,8 @@ _MARKERS = (
     sglang_line.ADAPTIVE,
     startup_line.VLLM_MARKER,
     startup_line.SGLANG_MARKER,
+    *llamacpp_line.REQUEST_MARKERS,
+    llamacpp_line.TOTAL_MARKER,
 )
 
 
@@ -34,11 +37,12 @@ class _Logs:
 
     vllm: VllmLog = field(default_factory=VllmLog)
     sglang: SglangLog = field(default_factory=SglangLog)
+    llamacpp: LlamaCppLog = field(default_factory=LlamaCppLog)
     finished: list[RequestRecord] = field(default_factory=list)
 
 
 def read_log(lines: str | Iterable[str]) -> Report | None:
-    """Read a log of vLLM or SGLang; other lines in it are passed over.
+    """Read a log of vLLM, SGLang or llama.cpp's server; other lines in it are passed over.
 
     Args:
         lines: the log as text or line by line, such as an open file; nothing is kept but the last 20,000 windows.
@@ -57,7 +61,7 @@ def read_log(lines: str | Iterable[str]) -> Report | None:
     if logs.finished and not logs.vllm.lines and not logs.sglang.batches:
         return _requests(logs.finished)
     if not logs.vllm.lines and not logs.sglang.lines:
-        return None
+        return logs.llamacpp.report() if logs.llamacpp.lines else None
     return logs.vllm.report() if logs.vllm.lines >= logs.sglang.lines else logs.sglang.report()
 
 
@@ -86,8 +90,17 @@ def _take(logs: _Logs, raw: str, marker: str, number: int) -> None:
             logs.sglang.take(batch, _source(line.place, batch.prefix), number)
     elif marker == sglang_line.ADAPTIVE:
         logs.sglang.take_adaptive()
+    elif marker in (*llamacpp_line.REQUEST_MARKERS, llamacpp_line.TOTAL_MARKER):
+        _take_llamacpp(logs, line.text, marker, number)
     else:
         _take_startup(logs, line.text)
+
+
+def _take_llamacpp(logs: _Logs, text: str, marker: str, number: int) -> None:
+    if marker == llamacpp_line.TOTAL_MARKER:
+        logs.llamacpp.take_total(llamacpp_line.parse_total_line(text), number)
+    else:
+        logs.llamacpp.take_request(llamacpp_line.parse_request_line(text), number)
 
 
 def _take_startup(logs: _Logs, text: str) -> None:

@@ -15,8 +15,9 @@ DECODE, PREFILL = "Decode batch", "Prefill batch"
 ADAPTIVE = "Adaptive spec params"
 _HEAD = re.compile(r"\[([^\[\]]*)\]\s*(?:\S+:\s*)?$")
 _RANK = re.compile(r"\b(DP|PP|TP|EP|MOE_DP|ATTN_CP)(\d{1,6})\b")
-_LENGTH = re.compile(r"(?<!block )accept len: (\d+\.\d{2})(?!\d)")
-_RATE = re.compile(r"accept rate: (\d+\.\d{2})(?!\d)")
+# TokenSpeed, which began as SGLang, spells both with underscores (smg-project/smg#1965).
+_LENGTH = re.compile(r"(?<!block )(?:accept len|avg_accept_len): (\d+\.\d{2})(?!\d)")
+_RATE = re.compile(r"accept[ _]rate: (\d+\.\d{2})(?!\d)")
 _RUNNING = re.compile(r"#running-req: (\d{1,9})\b")
 _QUEUED = re.compile(r"#queue-req: (\d{1,9})\b")
 _USAGE = re.compile(r"token usage: (\d+\.\d+)")

@@ -27,8 +27,8 @@ _SHARE = re.compile(r"Draft acceptance rate:\s*(?:(\d+\.\d)|nan)\s*%")
 _POSITIONS = re.compile(r"Per-position acceptance rate:\s*\[?((?:[\s\d.,]|nan)*)")
 _POSITION = re.compile(r"[01]\.\d{3}")
 _OLD_ACCEPTED = re.compile(r"Number of accepted tokens:\s*(\d{1,15})\s*,")
-_OLD_DRAFTED = re.compile(r"Number of draft tokens:\s*(\d{1,15})\s*,")
-_OLD_EMITTED = re.compile(r"Number of emitted tokens:\s*(\d{1,15})\s*\.")
+_OLD_DRAFTED = re.compile(r"Number of draft tokens(?: tokens)?:\s*(\d{1,15})\s*,")  # twice in 0.4 and 0.5
+_OLD_EMITTED = re.compile(r"Number of emitted tokens(?: tokens)?:\s*(\d{1,15})\s*\.")
 _OLD_DEPTH = re.compile(r"Number of speculative tokens:\s*(\d{1,4})\s*,")
 
 

@@ -1,15 +1,16 @@
-"""Puts a line of speculative counts together again that a terminal, a ticket or a README has wrapped."""
+"""Puts a line together again that a terminal, a ticket or a README has wrapped: counts, or a finished request."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from specwatch_exporters.logs import finish_line
 from specwatch_exporters.logs.line_text import plain
 from specwatch_exporters.logs.spec_line import MARKERS, parse_spec_line
 
-MAX_PARTS = 8
-"""Lines that one line may have been wrapped into."""
+MAX_PARTS = 30
+"""Lines that one line may have been wrapped into; a finished request's takes the most."""
 MAX_LENGTH = 10_000
 """Letters of a line of counts with all that collectors put around it; anything longer is another line."""
 
@@ -17,8 +18,8 @@ MAX_LENGTH = 10_000
 def unwrapped(lines: Iterable[str], markers: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Lines with their numbers.
 
-    A line of counts that ends early takes the lines behind it, if with them it is whole and none of them is a line
-    of its own. A line that was cut stays cut.
+    A line of counts or of a finished request that ends early takes the lines behind it, if with them it is whole
+    and none of them is a line of its own. A line that was cut stays cut.
 
     Args:
         lines: a log.
@@ -31,7 +32,7 @@ def unwrapped(lines: Iterable[str], markers: Iterable[str]) -> Iterator[tuple[in
         number, raw = ahead.popleft() if ahead else next(rest, (0, ""))
         if not number:
             return
-        marker = next((mark for mark in MARKERS if mark in raw), None)
+        marker = next((mark for mark in (finish_line.MARKER, *MARKERS) if mark in raw), None)
         if marker is not None and _ends_early(raw, marker):
             raw = _whole(raw, marker, known, rest, ahead)
         yield number, raw
@@ -63,4 +64,6 @@ def _ends_early(raw: str, marker: str) -> bool:
     if len(raw) > MAX_LENGTH:
         return False
     text = plain(raw, marker).text
+    if marker == finish_line.MARKER:
+        return not text.endswith("}")
     return marker in text and parse_spec_line(text.partition(marker)[2]).cut

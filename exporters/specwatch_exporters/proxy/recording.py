@@ -131,15 +131,15 @@ class Recording:
             self._observer.in_flight.leave(self, self._class)
 
     def left(self, outcome: Outcome, batch: str, seconds: float, *, speculation_told: bool) -> None:
-        """It has ended."""
+        """It has ended; counted last, so that who sees it counted sees all of it."""
 
         def step() -> None:
             metrics = self._observer.metrics
-            self.abandon()
-            metrics.finished(self.model, self._class, outcome)
             if outcome is Outcome.SUCCESS:
                 self._series(batch).e2e.observe(seconds)
                 if not speculation_told:
                     metrics.without_record(self.model, self._class)
+            self.abandon()
+            metrics.finished(self.model, self._class, outcome)
 
         self._run(step)

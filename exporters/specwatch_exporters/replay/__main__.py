@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     methods = sorted({method for shape in SHAPES.values() for method in shape.methods})
     arguments = argparse.ArgumentParser(prog="python -m specwatch_exporters.replay", description=__doc__)
     arguments.add_argument("--host", default="127.0.0.1")
-    arguments.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
+    arguments.add_argument("--port", type=_port, default=8000, help="0 for any free port (default: 8000)")
     arguments.add_argument("--profile", choices=list(SHAPES), default="llama-70b-fp8")
     arguments.add_argument("--method", choices=methods, default="eagle3")
     arguments.add_argument("--model", help="model name; the profile's by default")
@@ -32,6 +32,12 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("--enable-per-request-metrics", action="store_true")
     return arguments
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"no port from 0 to 65535: {text!r}")
+    return int(text)
 
 
 def settings_from(arguments: argparse.Namespace) -> ReplaySettings:

@@ -8,7 +8,8 @@ import pytest
 
 from deploy.actuators.kube_docs import PAGE, configuration, rendered, tables
 from deploy.actuators.kube_server import KubeServer
-from specwatch_deploy.actuators.kube_role import main, roles
+from specwatch_cli import main
+from specwatch_deploy.actuators.kube_role import roles
 
 
 def test_patches_and_role_are_those_of_the_levers(kube: KubeServer) -> None:
@@ -36,12 +37,22 @@ services = { draft = "a", ngram = "b" }
 """
 
 
-def test_a_role_per_namespace_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def role(monkeypatch: pytest.MonkeyPatch, config: Path) -> int:
+    """Status of `specwatch fallback role`."""
+    monkeypatch.setattr("sys.argv", ["specwatch", "fallback", "role", "--config", str(config)])
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    return int(ended.value.code or 0)
+
+
+def test_a_role_per_namespace_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "fallback.toml"
     path.write_text(CONFIG + POOLS + '[leader]\nnamespace = "ops"\n')
-    assert main([str(path)]) == 0
+    assert role(monkeypatch, path) == 0
     ops, serving = capsys.readouterr().out.split("---\n")
-    assert ("namespace: ops", "leases" in ops) == ("namespace: ops", True)
+    assert ("namespace: ops" in ops, "leases" in ops) == (True, True)
     assert ("httproutes" in serving, "leases" in serving) == (True, False)
 
 
@@ -53,15 +64,12 @@ def test_a_role_per_namespace_from_a_file(tmp_path: Path, capsys: pytest.Capture
         ("model = 3", "model"),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str) -> None:
+def test_a_wrong_file_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
     path = tmp_path / "fallback.toml"
     path.write_text(text)
-    assert main([str(path)]) == 2
+    assert role(monkeypatch, path) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
-
-
-def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    assert "usage" in capsys.readouterr().err

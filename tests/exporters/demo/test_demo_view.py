@@ -69,5 +69,10 @@ def test_a_high_terminal_shows_everything() -> None:
     )
 
 
+def test_a_detail_that_is_cut_says_so() -> None:
+    (detail,) = (line for line in screen(MOMENT, 80, 80) if "for: a reason" in line)
+    assert detail.rstrip(" │").endswith("…")
+
+
 def test_before_the_first_figures_there_is_a_frame() -> None:
     assert any("waiting for two scrapes" in line for line in screen(replace(MOMENT, report=None), 80, 24))

@@ -99,6 +99,14 @@ def test_wrong_usage_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == "replay: method 'ngram' is unknown; known: off, eagle3\n"
 
 
+@pytest.mark.parametrize("port", ["70000", "-1", "http"])
+def test_a_port_that_is_none_is_wrong_usage(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--port", port])
+    assert ended.value.code == 2
+    assert f"argument --port: no port from 0 to 65535: '{port}'" in capsys.readouterr().err
+
+
 def test_the_command_runs_until_it_is_terminated_and_leaves_nothing() -> None:
     command = [sys.executable, "-m", "specwatch_exporters.replay", "--port", "0", "--speed", "100"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
