@@ -9,6 +9,7 @@ from typing import Any, Final
 from specwatch_alerts import lint_series, lint_shape
 from specwatch_alerts.durations import seconds_of
 from specwatch_alerts.finding import Finding
+from specwatch_alerts.label_sets import label_set
 from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.promql import PromQLError, parse
 from specwatch_alerts.promql_tree import Node
@@ -80,7 +81,7 @@ def _recorded(groups: Sequence[Mapping[str, Any]], scrape: float) -> dict[str, f
     for _ in range(2):  # once more for what is read above the rule that records it
         for rule in rules:
             try:
-                known = lint_series.labels_below(parse(str(rule["expr"])), LintContext(scrape, found))
+                known = label_set(parse(str(rule["expr"])), LintContext(scrape, found)).possible
             except (PromQLError, KeyError):
                 known = None
             found[str(rule["record"])] = None if known is None else known | set(rule.get("labels") or {})

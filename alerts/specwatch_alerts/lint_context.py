@@ -49,6 +49,11 @@ class LintContext:
         exported = {f"{EXPORTED}{label}" for label in TARGET_LABELS}
         return frozenset(own | TARGET_LABELS | exported)
 
+    def certain(self, name: str) -> frozenset[str]:
+        """Labels that every series of a metric has; none if that is not known."""
+        del name
+        return frozenset()
+
     def edges(self, name: str) -> frozenset[float] | None:
         """Every edge that some source of a histogram has; None if it has other edges that nobody knows."""
         facts = facts_of(name)

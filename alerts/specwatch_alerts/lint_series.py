@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from specwatch_alerts.label_sets import label_set
 from specwatch_alerts.label_values import CLOSED
 from specwatch_alerts.lint_context import LintContext
 from specwatch_alerts.promql_tree import (
@@ -87,7 +88,7 @@ def labels(tree: Node, context: LintContext) -> Iterator[Said]:
                 else:
                     yield from _value(node, matcher)
         elif isinstance(node, Aggregate) and node.labels and not node.without:
-            below = labels_below(node.argument, context)
+            below = label_set(node.argument, context).possible
             for label in node.labels:
                 if below is not None and label not in below:
                     yield "impossible-label", f"by ({label}): no series below has the label {label}"
@@ -146,42 +147,3 @@ def _edge(node: Selector, matcher: LabelMatcher, context: LintContext) -> Iterat
     )
     if not fits:
         yield "impossible-label", f"{node.name} has no bucket with the edge {matcher.value}"
-
-
-def labels_below(node: Node, context: LintContext) -> frozenset[str] | None:
-    """Labels that a result can have; None if they cannot be told."""
-    match node:
-        case Selector():
-            found = context.labels(node.name)
-        case Aggregate(without=True):
-            below = labels_below(node.argument, context)
-            found = None if below is None else below - set(node.labels or ())
-        case Aggregate():
-            found = frozenset(node.labels or ())
-        case Call():
-            found = _of_call(node, context)
-        case Subquery():
-            found = labels_below(node.argument, context)
-        case Binary():
-            found = _of_binary(node, context)
-        case _:
-            found = frozenset()
-    return found
-
-
-def _of_binary(node: Binary, context: LintContext) -> frozenset[str] | None:
-    sides = [labels_below(node.left, context), labels_below(node.right, context)]
-    if node.operator == "or":
-        return None if None in sides else frozenset().union(*(side or () for side in sides))
-    base = sides[0] if sides[0] != frozenset() else sides[1]
-    return None if base is None else base | set(node.brought)
-
-
-def _of_call(node: Call, context: LintContext) -> frozenset[str] | None:
-    if node.function in {"label_replace", "label_join"} and len(node.arguments) > 1:
-        below, new = labels_below(node.arguments[0], context), node.arguments[1]
-        return None if below is None else below | {getattr(new, "value", "")}
-    if node.function.startswith("absent"):
-        return None
-    found = [labels_below(one, context) for one in node.arguments]
-    return None if None in found else frozenset().union(*(one or () for one in found))

@@ -65,7 +65,8 @@ def _binary(found: Any) -> Binary:
     matched = modifier is not None and modifier.matching is not None
     as_bool = modifier is not None and modifier.return_bool
     brought = () if modifier is None else tuple(modifier.group_labels or ())
-    return Binary(str(found.op).strip(), _node(found.lhs), _node(found.rhs), matched, as_bool, brought)
+    many = modifier is not None and modifier.card == promql_parser.VectorMatchCardinality.OneToMany
+    return Binary(str(found.op).strip(), _node(found.lhs), _node(found.rhs), matched, as_bool, brought, many)
 
 
 def _subquery(found: Any) -> Subquery:

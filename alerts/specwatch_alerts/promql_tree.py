@@ -74,6 +74,7 @@ class Binary:
         matched: True if `on` or `ignoring` says which labels must agree.
         as_bool: True with the modifier `bool`.
         brought: labels that `group_left` or `group_right` takes over from the other side.
+        right_many: True with `group_right`: the result has the series of the right side.
     """
 
     operator: str
@@ -82,6 +83,7 @@ class Binary:
     matched: bool = False
     as_bool: bool = False
     brought: tuple[str, ...] = ()
+    right_many: bool = False
 
 
 @dataclass(frozen=True, slots=True)

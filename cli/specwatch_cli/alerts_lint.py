@@ -27,16 +27,17 @@ def lint_command(
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is not installed: pip install '.[rules]'", exit_code=2) from error
     try:
-        documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-        findings = [
-            one for document in documents if document is not None for one in lint(document, scrape_interval)
-        ]
+        loaded = yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        documents = [document for document in loaded if document is not None]
+        findings = [one for document in documents for one in lint(document, scrape_interval)]
     except OSError as error:
         raise UserError(f"cannot read {file}: {error.strerror}", exit_code=2) from error
     except yaml.YAMLError as error:
         raise UserError(f"{file} is not YAML: {error}", exit_code=2) from error
     except ValueError as error:
         raise UserError(f"{file}: {error}", exit_code=2) from error
+    if not documents:
+        raise UserError(f"{file}: it is empty", exit_code=2)
     for one in findings:
         typer.echo(f"{one.group} / {one.rule}: {one.code}: {one.message}")
     if findings:

@@ -59,6 +59,14 @@ def check_command(
     reach: Annotated[
         bool, typer.Option("--reach", help="Connect to the receivers that Alertmanager's configuration names.")
     ] = False,
+    skip_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unknown",
+            help="Leave out named files that cannot be read or hold nothing known, as in folders: for pre-commit "
+            "and patterns.",
+        ),
+    ] = False,
     form: Annotated[Form, typer.Option("--format", help="How to print.")] = Form.TABLE,
     show: Annotated[Severity, typer.Option(help="The least severity that the table lists.")] = Severity.WARNING,
     fail_on: Annotated[FailOn, typer.Option(help="From which severity on the exit status is 1.")] = FailOn.WARNING,
@@ -95,6 +103,7 @@ def check_command(
         namespace=namespace,
         scrape_s=duration("--scrape-interval", scrape_interval),
         reach=reach,
+        skip_unknown=skip_unknown,
     )
     try:
         outcome = run.run(wanted, lambda note: print(f"specwatch: {note}", file=sys.stderr))  # noqa: T201

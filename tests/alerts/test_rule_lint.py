@@ -141,6 +141,20 @@ def test_values_that_select_something_are_left_alone(matcher: str) -> None:
     assert codes(file_of(f"specwatch_drift_state{{{matcher}}} == 1")) == set()
 
 
+KEPT = (
+    "sum by (model_name) (topk(5, vllm:num_requests_running)) > 1",
+    'sum by (value) (count_values("value", vllm:num_requests_running)) > 1',
+    'sum by (m) (label_join(vllm:num_requests_running, "m", "-", "model_name", "engine")) > 1',
+    "sum by (model_name) (up * on (pod) group_right () vllm:num_requests_running) > 1",
+    "sum by (model_name) (scalar(up) * vllm:num_requests_running) > 1",
+)
+
+
+@pytest.mark.parametrize("expression", KEPT)
+def test_labels_that_functions_and_aggregations_keep_or_make(expression: str) -> None:
+    assert "impossible-label" not in codes(file_of(expression))
+
+
 def test_closed_sets_are_of_metrics_and_labels_that_exist() -> None:
     for name, label in CLOSED:
         facts = facts_of(name)

@@ -52,6 +52,8 @@ def test_a_wrong_value_is_one_line(tmp_path: Path, text: str, message: str) -> N
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
+        ("", 2, "r.yml: it is empty"),
+        ("---\n# a render that failed\n---\n", 2, "r.yml: it is empty"),
         ("groups: [{name: g, rules: [{record: a, expr: rate(specwatch_requests_running)}]}]", 1, "syntax"),
         (
             "groups: [{name: g, rules: [{record: a, expr: 'rate(specwatch_requests_running[5m])'}]}]",

@@ -14,6 +14,7 @@ from specwatch_deploy.doctor.alertmanager_file import AlertMatcher, Inhibition, 
 from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.rule_queries import rules_of
+from specwatch_deploy.doctor.subject import about_serving
 
 
 def dead_inhibitions(inputs: Inputs) -> Iterator[Finding]:
@@ -35,11 +36,17 @@ def inhibits_all(inputs: Inputs) -> Iterator[Finding]:
     alerts = _alerts(inputs)
     for document in filter(is_alertmanager, inputs.documents):
         for rule in inhibitions(document):
-            if not rule.equal and not _by_itself(rule) and not _by_names(rule, alerts):
+            if not rule.equal and not _by_itself(rule) and not _by_names(rule, alerts) and not _of_others(rule):
                 place = document.place(*rule.path, part=f"inhibition rule {rule.path[-1]}")
                 muted = ", ".join(map(_said, rule.target)) or "every alert"
                 said = f"the rule has no equal labels: one firing source mutes {muted} of all models and namespaces"
                 yield found("alertmanager-inhibits-all", place, said, mended="equal: [namespace, model_name]")
+
+
+def _of_others(rule: Inhibition) -> bool:
+    """Whether both sides name alerts, and none of them is about serving: whoever wrote it knows its reach."""
+    named = [[one.value for one in side if one.label == "alertname"] for side in (rule.source, rule.target)]
+    return all(named) and not about_serving(" ".join(value for side in named for value in side))
 
 
 def _by_itself(rule: Inhibition) -> str:

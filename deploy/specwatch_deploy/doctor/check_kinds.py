@@ -169,6 +169,8 @@ def _selects_created(node: Selector) -> bool:
 
 def ratios_summed(asked: Asked, known: Knowledge) -> Iterator[Finding]:
     """`sum` over gauges from 0 to 1, and over means, of several engines."""
+    if asked.query.divided:
+        return  # "shares' worth of full engines", which is what a scaler divides
     for node, above in asked.steps:
         if not isinstance(node, Aggregate) or node.operator != "sum" or not isinstance(node.argument, Selector):
             continue

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from specwatch_alerts.lint_series import labels_below, matches_empty
+from specwatch_alerts.label_sets import label_set
+from specwatch_alerts.lint_series import matches_empty
 from specwatch_alerts.metric_facts import TARGET_LABELS
 from specwatch_alerts.promql_tree import Aggregate, LabelMatcher, Selector
 from specwatch_deploy.doctor.asked import Asked
@@ -32,7 +33,7 @@ def labels(asked: Asked, known: Knowledge) -> Iterator[Finding]:
         if isinstance(node, Selector) and not lost_on(node.name, known):
             yield from _in_selector(asked, node, known)
         elif isinstance(node, Aggregate) and node.labels and not node.without:
-            below = labels_below(node.argument, known)
+            below = label_set(node.argument, known).possible
             for label in node.labels if below is not None else ():
                 meant = _meant(label, below or ())
                 if meant:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from specwatch_alerts.label_sets import LabelSet, is_scalar, keeps, label_set
 from specwatch_alerts.lint_shape import COMPARISONS
 from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, selectors, walk
 from specwatch_deploy.doctor.asked import Asked
@@ -14,7 +15,6 @@ from specwatch_deploy.doctor.check_metrics import lost_on
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.grafana_query import PLACEHOLDER, has_variable
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.label_sets import LabelSet, is_scalar, keeps, label_set
 from specwatch_deploy.doctor.mend import with_matching, with_sum
 
 _MATCHES: Final = frozenset({"+", "-", "*", "/", "%", "^", "and", "unless"}) | COMPARISONS
@@ -31,6 +31,7 @@ def sides(asked: Asked, known: Knowledge) -> Iterator[Finding]:
     paired = [node for node, _ in asked.steps if isinstance(node, Binary) and _is_paired(node)]
     if not paired or any(lost_on(node.name, known) for node, _ in asked.selectors()):
         return  # a name that is gone is told; what it should be has labels of its own
+    known = replace(known, engines_only=True)
     for node in paired:
         finding = _itself(asked, node, known) if node.operator == "/" else None
         finding = finding or _apart(asked, node, known)

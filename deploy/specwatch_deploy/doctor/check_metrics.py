@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from specwatch_alerts.lint_series import RATES
 from specwatch_alerts.metric_facts import facts_of
 from specwatch_alerts.promql_tree import Binary, Call, Node, Selector, selectors
 from specwatch_deploy.doctor.absence import Absence, absence
@@ -100,6 +101,8 @@ def _finding(asked: Asked, name: str, lost: Lost, known: Knowledge) -> Finding:
     mended = with_new_names(asked, known, asked.query.text) if why.name else ""
     if why.code == "histogram-whole":
         mended = with_buckets(asked.query.text, name)
+    if _rate_of_gauge(asked, name, why.name, known):
+        mended = ""
     if why.expression:
         mended = _put_in(asked, name, why.expression)
     if len(lost) < len(watched):
@@ -109,6 +112,15 @@ def _finding(asked: Asked, name: str, lost: Lost, known: Knowledge) -> Finding:
         return asked.found("metric-not-everywhere", message, why.evidence, both)
     also = f"; so say all {len(lost)} that are watched" if len(lost) > 1 else ""
     return asked.found(why.code, why.message, f"{why.evidence}{also}".removeprefix("; "), mended)
+
+
+def _rate_of_gauge(asked: Asked, name: str, new: str, known: Knowledge) -> bool:
+    """Whether the right spelling is a gauge's, of which the query would take a rate: that is another fault."""
+    rated = any(
+        node.name == name and any(isinstance(one, Call) and one.function in RATES for one in above)
+        for node, above in asked.selectors()
+    )
+    return rated and bool(new) and known.is_counter(new) is False
 
 
 def _put_in(asked: Asked, name: str, expression: str) -> str:

@@ -147,7 +147,7 @@ def waits(asked: Asked, known: Knowledge) -> Iterator[Finding]:
     """Alerts without `for`, over what a single scrape can make true."""
     if asked.query.role is not Role.ALERT or asked.query.wait_s is not None:
         return
-    if not _smooth(asked, known):
+    if any(asked.selectors()) and not _smooth(asked, known):
         yield asked.found("alert-without-for", "there is no `for`: a single bad scrape or evaluation fires")
 
 

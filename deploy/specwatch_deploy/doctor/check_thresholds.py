@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
+from typing import Final
 
+from specwatch_alerts.label_sets import label_set
 from specwatch_alerts.lint_shape import COMPARISONS
 from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Number, selectors
 from specwatch_deploy.doctor.asked import Asked
 from specwatch_deploy.doctor.finding import Finding, Severity
 from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.label_sets import label_set
 from specwatch_deploy.doctor.mend import renamed, with_sum
 from specwatch_deploy.doctor.query import Role
 from specwatch_deploy.doctor.ranges import Range, value_range
 from specwatch_deploy.doctor.seconds import in_milliseconds
 
+_HEARTBEAT: Final = re.compile(r"watch_?dog|dead_?man|heart_?beat|always_?(be_?)?fir(e|ing)", re.IGNORECASE)
 _TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 
 
@@ -24,11 +27,18 @@ def thresholds(asked: Asked, known: Knowledge) -> Iterator[Finding]:
     if asked.query.role is not Role.ALERT:
         return
     if isinstance(asked.tree, Call) and asked.tree.function == "vector":
-        yield asked.found("alert-always-fires", "it compares nothing: it fires always", "")
+        if not is_heartbeat(asked):
+            yield asked.found("alert-always-fires", "it compares nothing: it fires always", "")
         return
     for node, above in asked.steps:
         if isinstance(node, Binary) and node.operator in COMPARISONS and not node.as_bool and _decides(above):
             yield from _comparison(asked, node, known)
+
+
+def is_heartbeat(asked: Asked) -> bool:
+    """Whether an alert without any series is meant to fire always, such as kube-prometheus's Watchdog."""
+    said = f"{asked.query.name} {asked.query.title}"
+    return not any(asked.selectors()) and _HEARTBEAT.search(said) is not None
 
 
 def _decides(above: tuple[Node, ...]) -> bool:

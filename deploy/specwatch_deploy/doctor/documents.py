@@ -23,6 +23,21 @@ _ALERTMANAGER: Final = ("alertmanager", "config")
 _SECRET_KEYS: Final = ("alertmanager.yaml", "alertmanager.yml")
 
 
+class _Loader(yaml.CSafeLoader):
+    """Reads tags of other programs (`!Ref`, `!reference`, `!vault`) as the plain values that they stand before."""
+
+
+def _plain(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return node.value
+
+
+_Loader.add_constructor(None, _plain)
+
+
 def files_in(path: Path) -> list[Path]:
     """The file itself, or the JSON and YAML files in a folder and below it, sorted; hidden ones are left out."""
     if not path.is_dir():
@@ -110,7 +125,7 @@ def _parsed(text: str, name: str, before: int, part: str) -> Iterator[Document]:
 
 def _yaml(text: str, name: str, before: int, part: str) -> Iterator[Document]:
     try:
-        loader = yaml.CSafeLoader(text)
+        loader = _Loader(text)
     except yaml.YAMLError as error:
         raise InputError(f"{name} is no YAML: {_problem(error, text)}") from error
     try:

@@ -82,7 +82,11 @@ class Engine:
     @property
     def title(self) -> str:
         """For people: `vLLM 0.33.0`, or where it is known from."""
-        return f"{self.label} {self.version}" if self.version else f"the {self.label} of {self.source}"
+        if self.version is None:
+            return f"the {self.label} of {self.source}"
+        return (
+            f"{self.label} {self.version}" if any(self.version.release) else self.label
+        )  # no version is told apart
 
     def row(self, name: str) -> EngineMetric | None:
         """The table's row for a metric in this version; where the version is unknown, in the newest it can be."""

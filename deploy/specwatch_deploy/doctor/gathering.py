@@ -46,12 +46,13 @@ class Gathered:
     skipped: list[str] = field(default_factory=list)
 
 
-def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
+def gather(paths: Sequence[str], engines: Iterable[str] = (), *, skip_unknown: bool = False) -> Gathered:
     """Read files, folders and standard input (`-`), and find out about engines.
 
     Args:
         paths: what to read; pages of engines may be among them.
         engines: see `engine_source.engine_of`.
+        skip_unknown: whether named files are treated as those inside folders, since nobody chose them.
 
     Raises:
         InputError: a file that was named cannot be used; one inside a folder is skipped, and that is said.
@@ -74,16 +75,17 @@ def gather(paths: Sequence[str], engines: Iterable[str] = ()) -> Gathered:
             try:
                 _take(found, _bytes(file), str(file))
             except InputError as error:
-                if file == path:
+                if file == path and not skip_unknown:
                     raise
                 found.skipped.append(str(error))
+                continue
             if (
                 file == path
                 and len(found.engines) == before[1]
                 and not any(map(known, found.documents[before[0] :]))
             ):
                 strange.append(name)
-    if paths and len(found.engines) == given and not any(map(known, found.documents)):
+    if paths and not skip_unknown and len(found.engines) == given and not any(map(known, found.documents)):
         raise InputError(f"{', '.join(paths)[:200]}: {_NOTHING}")
     found.skipped += [f"{name}: {_NOTHING}" for name in strange]
     return found

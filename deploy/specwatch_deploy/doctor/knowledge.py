@@ -21,6 +21,15 @@ OWN_LIMITS: Final[Mapping[str, tuple[float | None, float | None]]] = dict.fromke
 )
 """Ratios of ours that nobody should sum."""
 
+_ANY: Final = "*"
+"""In a table: whatever labels there are."""
+_SCRAPED: Final = frozenset({"instance", "job"})
+"""Labels that Prometheus gives to every series that it scrapes."""
+_SOMETIMES: Final = frozenset(
+    {"dp_rank", "engine", "moe_ep_rank", "pid", "pp_rank", "priority", "status", "tp_rank"}
+)
+"""Labels of engines that depend on how they are started: captured pages lack one or another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Knowledge(LintContext):
@@ -31,12 +40,14 @@ class Knowledge(LintContext):
         present: names of series that Prometheus has, of those that the queries read.
         rules: what the recorded series are made of, by name.
         ranges: of recorded series, as far as somebody asked for them.
+        engines_only: whether labels of other exporters' series count as unknown: their targets have what they like.
     """
 
     engines: Mapping[str, tuple[Engine, ...]] = field(default_factory=dict)
     present: frozenset[str] = frozenset()
     rules: Mapping[str, tuple[Node, ...]] = field(default_factory=dict)
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict, compare=False)
+    engines_only: bool = False
 
     def of(self, engine: str) -> Sequence[Engine]:
         """The engines of a kind that are watched; the newest version if none was given."""
@@ -78,12 +89,22 @@ class Knowledge(LintContext):
 
     def labels(self, name: str) -> frozenset[str] | None:
         """All labels that a series can have, those of targets and of pages included; None if they are not known."""
-        facts = self.facts(name)
-        if facts is None:
+        left_out = name in self.recorded or (self.engines_only and owner_of(name) is None)
+        facts = None if left_out else self.facts(name)
+        if facts is None or _ANY in facts.labels:
             return self.recorded.get(name)
         own = facts.labels | ({"le"} if name.endswith("_bucket") else set())
         exported = {f"{EXPORTED}{label}" for label in TARGET_LABELS}
         return frozenset(own | TARGET_LABELS | exported | self._seen(name))
+
+    def certain(self, name: str) -> frozenset[str]:
+        """Labels that every series has; of engines only, and not those that depend on how one is started."""
+        owner = owner_of(name)
+        rows = [] if owner is None or name in self.recorded else self.rows(owner)
+        if not rows or any(row.labels is None or _ANY in row.labels for row in rows):
+            return frozenset()
+        shared = frozenset.intersection(*(frozenset(row.labels or ()) for row in rows)) - _SOMETIMES
+        return shared | _SCRAPED | ({"le"} if name.endswith("_bucket") else set())
 
     def limits(self, name: str) -> tuple[float | None, float | None]:
         """Smallest and largest value of a metric; None where there is no limit or nobody knows."""

@@ -39,6 +39,7 @@ class Query:
         wait_s: `for` of an alert in seconds; None where nothing waits.
         name: of the alert or the recorded series; empty otherwise.
         unit: Grafana's unit of the panel; empty otherwise.
+        divided: whether a scaler divides the value by the replicas, so that it has to grow with them.
     """
 
     text: str
@@ -48,3 +49,4 @@ class Query:
     wait_s: float | None = None
     name: str = ""
     unit: str = ""
+    divided: bool = False

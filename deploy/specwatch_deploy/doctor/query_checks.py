@@ -29,6 +29,7 @@ from specwatch_deploy.doctor.inputs import Inputs, PrometheusError
 from specwatch_deploy.doctor.knowledge import Knowledge
 from specwatch_deploy.doctor.query import Role
 from specwatch_deploy.doctor.scaler_trigger import query_tree
+from specwatch_deploy.doctor.subject import asks_about_serving
 
 QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]] = (
     absent_zero,
@@ -56,6 +57,9 @@ QUERY_CHECKS: Final[tuple[Callable[[Asked, Knowledge], Iterator[Finding]], ...]]
     zeros,
 )
 
+OF_SERVING: Final = frozenset({absent_zero, ratios, waits, windows})
+"""Checks of habits, which say nothing of other exporters' series."""
+
 
 def check_queries(inputs: Inputs) -> Iterator[Finding]:
     """Findings on every query of the inputs.
@@ -82,8 +86,9 @@ def check_queries(inputs: Inputs) -> Iterator[Finding]:
 
 def _findings(one: Asked, known: Knowledge) -> Iterator[Finding]:
     """Findings on one query; what mends one fault does not keep a name that is another."""
+    serving = asks_about_serving(one, known)
     for check in QUERY_CHECKS:
-        for finding in check(one, known):
+        for finding in check(one, known) if serving or check not in OF_SERVING else ():
             mended = finding.mended
             if mended and check is not metrics:
                 mended = with_new_names(one, known, mended)

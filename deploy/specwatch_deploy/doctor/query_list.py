@@ -9,6 +9,7 @@ from typing import Any, Final
 from specwatch_alerts.promql import PromQLError, parse
 from specwatch_deploy.doctor.document import Document, Key
 from specwatch_deploy.doctor.engine import SPELLINGS
+from specwatch_deploy.doctor.grafana_query import readable
 from specwatch_deploy.doctor.query import Query, Role
 
 _PREFIXES: Final = "|".join(sorted({re.escape(one) for all_ in SPELLINGS.values() for one in all_}, reverse=True))
@@ -35,7 +36,7 @@ def reads_engine(text: str) -> bool:
 
 
 def query_lines(text: str) -> dict[str, str]:
-    """Queries of a text with one on each line, by `line N`; none if any line is something else."""
+    """Queries of a text, one on each line, by `line N`; none if a line is none of them or none reads an engine."""
     rows: dict[str, str] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line and not line.startswith(_COMMENT):
@@ -46,11 +47,16 @@ def query_lines(text: str) -> dict[str, str]:
 
 
 def _is_query(line: str) -> bool:
+    """Whether a line is PromQL, with Grafana's variables or not; what it reads may be another exporter's."""
+    return any(map(_parses, readable(line)))
+
+
+def _parses(text: str) -> bool:
     try:
-        parse(line)
+        parse(text)
     except (PromQLError, RecursionError):
         return False
-    return _SERIES.search(line) is not None
+    return True
 
 
 def _rows(document: Document) -> Iterator[tuple[tuple[Key, ...], str, str]]:

@@ -13,6 +13,7 @@ from specwatch_deploy.doctor.dashboard_queries import dashboard_queries
 from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.inputs import Inputs
+from specwatch_deploy.doctor.perses_queries import perses_queries
 from specwatch_deploy.doctor.query import Query
 from specwatch_deploy.doctor.query_checks import check_queries
 from specwatch_deploy.doctor.query_list import listed_queries
@@ -44,6 +45,7 @@ EXTRACTORS: Final[tuple[Callable[[Document], Iterator[Query]], ...]] = (
     dashboard_queries,
     kind_queries,
     listed_queries,
+    perses_queries,
     pods_queries,
     rule_queries,
     scaler_queries,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from specwatch_alerts.slack.secret_file import SecretFile
 from specwatch_deploy.doctor.cluster import cluster_documents, open_cluster
@@ -19,6 +20,10 @@ from specwatch_deploy.doctor.package_metrics import package_engine
 from specwatch_deploy.doctor.prometheus import LivePrometheus
 
 __all__ = ["InputError", "Outcome", "Wanted", "run"]
+
+
+_MOST_NOTES: Final = 10
+"""Files that are named one by one; a folder of chart templates has hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Wanted:
         namespace: the only one; empty for all.
         scrape_s: scrape interval in seconds.
         reach: whether addresses in configurations may be connected to.
+        skip_unknown: whether files that cannot be used are left out, although they were named.
     """
 
     files: tuple[str, ...] = ()
@@ -54,6 +60,7 @@ class Wanted:
     namespace: str = ""
     scrape_s: float = 15.0
     reach: bool = False
+    skip_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,11 @@ def run(wanted: Wanted, note: Callable[[str], None]) -> Outcome:
     Raises:
         InputError: something that was named cannot be used.
     """
-    found = gather(wanted.files, wanted.engines)
-    for line in found.skipped:
+    found = gather(wanted.files, wanted.engines, skip_unknown=wanted.skip_unknown)
+    for line in found.skipped[:_MOST_NOTES]:
         note(f"left out: {line}")
+    if len(found.skipped) > _MOST_NOTES:
+        note(f"left out: {len(found.skipped) - _MOST_NOTES} more files that cannot be read or hold nothing known")
     if wanted.package is not None:
         found.engines.append(package_engine(wanted.package))
     if wanted.grafana is not None:
@@ -95,7 +104,7 @@ def run(wanted: Wanted, note: Callable[[str], None]) -> Outcome:
     inputs = inputs_of(
         found, wanted.queries, prometheus=_prometheus(wanted), scrape_s=wanted.scrape_s, reach=wanted.reach
     )
-    if not (inputs.documents or inputs.queries or wanted.grafana or wanted.cluster):
+    if not (inputs.documents or inputs.queries or wanted.grafana or wanted.cluster or wanted.skip_unknown):
         raise InputError(
             "these are an engine's series only: name dashboards, rules, scalers or queries to hold against them "
             "(specwatch inspect says what a page means)"

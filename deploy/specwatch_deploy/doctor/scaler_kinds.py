@@ -58,7 +58,8 @@ def kind_queries(document: Document) -> Iterator[Query]:
             role = Role.SCALER if one.promql else Role.NAME
             part = f"{document.kind} {document.name}"
             name = "" if one.promql else one.text
-            yield Query(one.series, role, document.place(*one.at, part=part), part, name=name)
+            divided = one.kind is TargetType.AVERAGE_VALUE
+            yield Query(one.series, role, document.place(*one.at, part=part), part, name=name, divided=divided)
 
 
 def kind_triggers(document: Document) -> Iterator[Trigger]:

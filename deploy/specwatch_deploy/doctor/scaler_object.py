@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 from specwatch_deploy.doctor.document import Document
 from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs
+from specwatch_deploy.doctor.placeholder import is_placeholder
 from specwatch_deploy.doctor.scaler_trigger import KEDA_MOST, number_of, rows_of, triggers_of, whole_of
+from specwatch_deploy.doctor.subject import is_about_serving
 from specwatch_deploy.scale.keda_trigger import FallbackBehavior
 
 LONGEST: Final = 63
@@ -69,7 +71,7 @@ def names(inputs: Inputs) -> Iterator[Finding]:
     for document in inputs.of_kind("ScaledObject"):
         name = str(document.at("metadata", "name") or "")
         made = hpa_name(document)
-        if max(len(name), len(made)) > LONGEST:
+        if max(len(name), len(made)) > LONGEST and not is_placeholder(made):
             yield found(
                 "scaler-name-too-long",
                 document.place("metadata", "name", part=f"ScaledObject {document.name}"),
@@ -90,7 +92,7 @@ def addresses(inputs: Inputs) -> Iterator[Finding]:
             path = (*at, "metadata")
             address = meta.get("serverAddress")
             whole = document.kind in {"ScaledObject", "ScaledJob"}  # a template may add to the others, and quote
-            if (whole or address is not None) and (not isinstance(address, str) or not _is_url(address)):
+            if (whole or address is not None) and not _usable(address):
                 said = "has no serverAddress" if address is None else f"has the serverAddress {address!r}"
                 yield found(
                     "scaler-missing-address",
@@ -111,7 +113,8 @@ def fallbacks(inputs: Inputs) -> Iterator[Finding]:
         for problem, *path in _fallback_faults(document, fallback):
             place = document.place("spec", *path, part=f"ScaledObject {document.name}")
             yield found("scaler-fallback-invalid", place, problem)
-        yield from _low_fallback(document, fallback)
+        if is_about_serving(document):
+            yield from _low_fallback(document, fallback)
 
 
 def bounds(inputs: Inputs) -> Iterator[Finding]:
@@ -208,6 +211,8 @@ def _unusable(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not isinstance(value, str) and value is not None:
             yield f"{key} is no text: Kubernetes refuses the object; write it in quotes", str(key)
     threshold = meta.get("threshold")
+    if is_placeholder(threshold):
+        return
     if isinstance(threshold, str) and threshold and not (number_of(threshold) or 0.0) > 0.0:
         yield f"threshold {threshold!r} is no number above 0", "threshold"
 
@@ -215,6 +220,8 @@ def _unusable(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _fallback_faults(document: Document, fallback: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for key in ("failureThreshold", "replicas"):
         value = fallback.get(key)
+        if is_placeholder(value):
+            continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             yield f"fallback.{key} is {value!r} and must be a whole number, 0 or more", "fallback", key
     behavior = fallback.get("behavior", "static")
@@ -260,6 +267,10 @@ def _modifier_faults(modifiers: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             *where,
             "target",
         )
+
+
+def _usable(address: object) -> bool:
+    return is_placeholder(address) or (isinstance(address, str) and _is_url(address))
 
 
 def _is_url(address: str) -> bool:

@@ -28,12 +28,12 @@ Target = tuple[str, str, str]
 
 def two_owners(inputs: Inputs) -> Iterator[Finding]:
     """One workload, several scalers."""
-    seen: dict[Target, Document] = {}
+    seen: dict[tuple[Target, str], Document] = {}
     for document in inputs.of_kind(*SCALERS):
         target = target_of(document)
         if target is None:
             continue
-        first = seen.setdefault(target, document)
+        first = seen.setdefault((target, _role_of(document)), document)
         if first is document or _same_object(first, document) or _hand_in_hand(first, document):
             continue
         yield found(
@@ -69,6 +69,11 @@ def target_of(document: Document) -> Target | None:
         return None
     space = str(document.at("metadata", "namespace") or "")
     return space, str(ref.get("kind") or "Deployment"), str(ref["name"])
+
+
+def _role_of(document: Document) -> str:
+    """The part of the workload that a scaler scales, such as the decoding pods of AIBrix's StormService."""
+    return str(document.at("spec", "subTargetSelector", "roleName") or "")
 
 
 def _same_object(one: Document, other: Document) -> bool:

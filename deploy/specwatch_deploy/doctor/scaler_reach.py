@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from specwatch_alerts.promql_tree import Call, Node, Number, selectors, walk
@@ -29,6 +29,8 @@ DAYS: Final = 7.0
 NEAR: Final = 0.1
 """Share of what would scale: a value that never was as high in a week is far from its threshold."""
 
+_OF_HPA: Final = dict.fromkeys(("HorizontalPodAutoscaler", "InferenceService"), "target: {type: Value, ...}")
+"""How a kind that is not KEDA's is told to compare by value; others cannot be."""
 _MARGIN: Final = 1.0 + DEFAULT_TOLERANCE
 
 
@@ -56,7 +58,13 @@ def thresholds(inputs: Inputs) -> Iterator[Finding]:
             or _by_history(trigger, inputs)
         )
         if known is not None:
-            yield known
+            yield _doubtful(known) if trigger.adapted else known
+
+
+def _doubtful(finding: Finding) -> Finding:
+    """What is said of a series that an unseen rule of an adapter may have multiplied."""
+    evidence = f"{finding.evidence}; a rule of an adapter may serve another value by this name"
+    return replace(finding, severity=Severity.WARNING, evidence=evidence.removeprefix("; "))
 
 
 def _by_metric(trigger: Trigger, tree: Node, metrics: Knowledge) -> Finding | None:
@@ -167,13 +175,15 @@ def _capped(trigger: Trigger, reach: Reach) -> Finding | None:
     most = math.ceil(reach.high / _target(trigger))
     if most >= trigger.most:
         return None
+    by_hpa = trigger.keda or trigger.document.kind in _OF_HPA
+    shared = "AverageValue shares the value among the replicas" if by_hpa else "the target is that of one replica"
     return found(
         "scaler-ratio-cannot-scale",
         trigger.place("metricType") if trigger.keda else trigger.target_place,
-        f"AverageValue shares the value among the replicas: of at most {reach.high:g} and a threshold of "
+        f"{shared}: of at most {reach.high:g} and a threshold of "
         f"{_target(trigger):g} it never asks for more than {most} of {trigger.most} replicas",
         evidence=reach.why,
-        mended="metricType: Value" if trigger.keda else "target: {type: Value, ...}",
+        mended="metricType: Value" if trigger.keda else _OF_HPA.get(trigger.document.kind, ""),
     )
 
 
@@ -187,7 +197,7 @@ def _shared(trigger: Trigger, tree: Node) -> Finding | None:
         "scaler-ratio-cannot-scale",
         trigger.place("metricType") if trigger.keda else trigger.target_place,
         f"{why}, and AverageValue divides it by the replicas once more: {trigger.most} of them are asked for only "
-        f"above {_target(trigger) * trigger.most:g}",
+        f"above {_target(trigger) * (trigger.most - 1):g}",
         evidence="the HPA asks for value / threshold replicas, whatever there are now",
         mended=f"query: {summed}" if summed else ("metricType: Value" if trigger.keda else ""),
         severity=Severity.WARNING,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from specwatch_alerts.label_sets import is_scalar
 from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, Subquery, selectors, walk
-from specwatch_deploy.doctor.label_sets import is_scalar
 from specwatch_deploy.doctor.metric_name import owner_of
 
 _OF_ONE: Final = frozenset({"avg", "max", "min", "quantile"})

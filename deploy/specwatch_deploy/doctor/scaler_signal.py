@@ -16,6 +16,7 @@ from specwatch_deploy.doctor.finding import Finding, Severity, found
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.metric_name import owner_of
 from specwatch_deploy.doctor.scaler_signals import triggers
+from specwatch_deploy.doctor.scaler_target import workload_of
 from specwatch_deploy.doctor.scaler_trigger import (
     Trigger,
     query_tree,
@@ -24,6 +25,7 @@ from specwatch_deploy.doctor.scaler_trigger import (
     triggers_of,
     whole_of,
 )
+from specwatch_deploy.doctor.subject import is_about_serving
 
 _AT_END: Final = ("request_queue_time_seconds", "e2e_request_latency_seconds", "request_inference_time_seconds")
 _IN_FLIGHT: Final = ("waiting", "num_queue_reqs", "queued", "oldest", "in_flight", "inflight", "queue_size")
@@ -38,7 +40,8 @@ _ROUTERS: Final = frozenset({"dynamo"})
 def null_as_zero(inputs: Inputs) -> Iterator[Finding]:
     """Nothing, NaN and Inf become 0, so that lost targets scale to the minimum."""
     for document in inputs.documents:
-        for path, meta, part in triggers_of(document):
+        rows = list(triggers_of(document))
+        for path, meta, part in rows if rows and _serves(document, inputs) else ():
             if not takes_null_as_zero(meta) or document.kind == "ScaledJob":
                 continue
             if _never_empty(meta.get("query")):
@@ -49,6 +52,12 @@ def null_as_zero(inputs: Inputs) -> Iterator[Finding]:
                 "an empty answer counts as 0: when the targets are lost, KEDA scales to the minimum",
                 mended='ignoreNullValues: "false"',
             )
+
+
+def _serves(document: Document, inputs: Inputs) -> bool:
+    """Whether a scaler, or the workload that it scales, has to do with a model server."""
+    workload = workload_of(document, inputs)
+    return is_about_serving(document) or (workload is not None and is_about_serving(workload))
 
 
 def blind_at_zero(inputs: Inputs) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from specwatch_deploy.doctor.finding import Finding, found
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.scaler_owners import SCALERS, target_of
 from specwatch_deploy.doctor.scaler_trigger import rows_of
+from specwatch_deploy.doctor.subject import is_about_serving
 
 _MADE: Final = {"LLMInferenceService": "-kserve", "InferenceService": "-predictor"}
 """What KServe adds to an object's name for the Deployment that it makes of it."""
@@ -43,7 +44,7 @@ def fixed_replicas(inputs: Inputs) -> Iterator[Finding]:
         if workload is None or workload.at("metadata", "resourceVersion") or _by_template(workload):
             continue
         replicas = workload.at("spec", "replicas")
-        if replicas is not None:
+        if replicas is not None and (is_about_serving(workload) or is_about_serving(document)):
             yield found(
                 "scaler-fixed-replicas",
                 workload.place("spec", "replicas", part=f"{workload.kind} {workload.name}"),

@@ -18,6 +18,7 @@ from specwatch_deploy.doctor.document import Document, Key
 from specwatch_deploy.doctor.finding import Place
 from specwatch_deploy.doctor.inputs import Inputs
 from specwatch_deploy.doctor.metric_name import owner_of
+from specwatch_deploy.doctor.placeholder import is_placeholder
 from specwatch_deploy.doctor.query import Query, Role
 from specwatch_deploy.scale.hpa_metric import TargetType
 
@@ -47,6 +48,7 @@ class Trigger:
         most: replicas.
         keda: whether it is a trigger of KEDA.
         single: whether it takes one element only; KEDA does.
+        adapted: whether an adapter that was not given serves it, and may have scaled it.
         query_at: path of the query in the document; below the trigger's own where it is empty.
         target_at: path of the threshold in the document; below the trigger's own where it is empty.
     """
@@ -61,6 +63,7 @@ class Trigger:
     most: int
     keda: bool
     single: bool = False
+    adapted: bool = False
     query_at: tuple[Key, ...] = ()
     target_at: tuple[Key, ...] = ()
 
@@ -164,7 +167,14 @@ def scaler_queries(document: Document) -> Iterator[Query]:
     for path, meta, part in triggers_of(document):
         text = meta.get("query")
         if isinstance(text, str) and text.strip():
-            yield Query(text, Role.SCALER, document.place(*path, "metadata", "query", part=part), part)
+            place = document.place(*path, "metadata", "query", part=part)
+            yield Query(text, Role.SCALER, place, part, divided=_divides(document, path))
+
+
+def _divides(document: Document, path: tuple[Key, ...]) -> bool:
+    """Whether KEDA's HPA divides the value by the replicas; with a formula it is the formula's matter."""
+    formula = document.at("spec", "advanced", "scalingModifiers")
+    return bool(formula) or document.at(*path, "metricType") != TargetType.VALUE
 
 
 def pods_queries(document: Document) -> Iterator[Query]:
@@ -227,13 +237,14 @@ def _keda(document: Document) -> Iterator[Trigger]:
         spec = path[:-2]
         least = whole_of(document, *spec, "minReplicaCount") or 0
         most = whole_of(document, *spec, "maxReplicaCount") or KEDA_MOST
+        open_ends = any(is_placeholder(document.at(*spec, f"{one}ReplicaCount")) for one in ("min", "max"))
         query, kind = meta.get("query"), document.at(*path, "metricType") or "AverageValue"
         yield Trigger(
             document,
             path,
             part,
             query if isinstance(query, str) else "",
-            TargetType(str(kind)) if str(kind) in set(TargetType) else None,
+            TargetType(str(kind)) if str(kind) in set(TargetType) and not open_ends else None,
             number_of(meta.get("threshold")),
             max(least, 1),
             most,
@@ -260,6 +271,7 @@ def _pods(document: Document, number: int, rules: Mapping[tuple[str, bool], Adap
         max(whole_of(document, "spec", "minReplicas") or 1, 1),
         whole_of(document, "spec", "maxReplicas") or 1,
         keda=False,
+        adapted=rule is None and ":" not in str(name),
     )
 
 

@@ -84,7 +84,7 @@ def test_what_stands_for_one_pod_is_not_divided_again(query: str) -> None:
     (said,) = [one for one in found(scaled(query)) if one.code == "scaler-ratio-cannot-scale"]
     assert said.severity is Severity.WARNING
     assert said.mended == OF_ONE[query]
-    assert "above 50" in said.message
+    assert "above 45" in said.message
 
 
 @pytest.mark.parametrize("query", GROWS)

@@ -15,6 +15,7 @@ from specwatch_deploy.doctor.examination import examine
 from specwatch_deploy.doctor.finding import Finding
 from specwatch_deploy.doctor.gathering import gather, inputs_of
 from specwatch_deploy.doctor.input_error import InputError
+from specwatch_deploy.doctor.query_list import query_lines
 from specwatch_deploy.doctor.registry import EXTRACTORS
 from specwatch_deploy.doctor.series_list import as_page
 
@@ -144,3 +145,44 @@ def test_a_list_document_has_no_kind() -> None:
     (one,) = documents('["vllm:x"]', "a.json")
     assert isinstance(one, Document)
     assert (one.kind, one.name, one.line(0)) == ("", "", 1)
+
+
+def test_a_list_may_have_queries_of_other_exporters(tmp_path: Path) -> None:
+    lines = (
+        "# of a fleet",
+        "avg(DCGM_FI_DEV_GPU_UTIL)",
+        'sum(rate(vllm:request_success_total{namespace="$namespace"}[$interval]))',
+        "avg(vllm:gpu_cache_usage_perc)",
+    )
+    (tmp_path / "fleet.promql").write_text("\n".join(lines))
+    assert [one.code for one in found(tmp_path / "fleet.promql", "vllm@0.33.0")] == ["metric-renamed"]
+    assert query_lines("avg(DCGM_FI_DEV_GPU_UTIL)") == {}
+    assert query_lines("vllm:num_requests_running\nhow many run") == {}
+
+
+PERSES = """apiVersion: perses.dev/v1alpha1
+kind: PersesDashboard
+metadata: {name: gpu}
+spec:
+  panels:
+    kv:
+      kind: Panel
+      spec:
+        display: {name: KV cache}
+        queries:
+        - kind: TimeSeriesQuery
+          spec:
+            plugin:
+              kind: PrometheusTimeSeriesQuery
+              spec: {query: "avg(vllm:gpu_cache_usage_perc)"}
+        - {kind: TimeSeriesQuery, spec: {plugin: {kind: LokiQuery, spec: {query: "vllm:x"}}}}
+"""
+
+
+def test_a_perses_dashboard_is_read(tmp_path: Path) -> None:
+    (tmp_path / "perses.yaml").write_text(PERSES)
+    (one,) = found(tmp_path / "perses.yaml", "vllm@0.33.0")
+    assert (one.code, one.place.line, one.place.part) == ("metric-renamed", 15, "KV cache")
+    own = PERSES.replace("apiVersion: perses.dev/v1alpha1\n", "").replace("PersesDashboard", "Dashboard")
+    (tmp_path / "perses.yaml").write_text(own)
+    assert [one.code for one in found(tmp_path / "perses.yaml", "vllm@0.33.0")] == ["metric-renamed"]

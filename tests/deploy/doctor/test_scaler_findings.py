@@ -3,99 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from deploy.doctor.doctor_run import CASES
+from deploy.doctor.scaler_objects import AREAS, Json, asking, codes, found, scaled, text, with_spec
 from specwatch_deploy.doctor.codes import CODES
-from specwatch_deploy.doctor.documents import documents
 from specwatch_deploy.doctor.examination import examine
-from specwatch_deploy.doctor.finding import Finding, Severity
-from specwatch_deploy.doctor.gathering import Gathered, gather, inputs_of
-from specwatch_deploy.doctor.inputs import PrometheusError, Sample
+from specwatch_deploy.doctor.gathering import gather, inputs_of
 from specwatch_deploy.doctor.scaler_trigger import number_of
-from specwatch_deploy.scale.keda_trigger import query_value
 
 HERE = Path(__file__).parent
-AREAS = {"scalers", "alertmanager"}
-Json = dict[str, Any]
-
-
-@dataclass
-class KnownPrometheus:
-    """Answers with the same series to every query."""
-
-    now: list[float] = field(default_factory=list)
-    history: list[list[float]] = field(default_factory=list)
-    broken: bool = False
-
-    def instant(self, query: str) -> list[Sample]:
-        del query
-        if self.broken:
-            raise PrometheusError("bad_data: parse error")
-        return [({"pod": str(number)}, value) for number, value in enumerate(self.now)]
-
-    def range(self, query: str, days: float) -> list[tuple[Mapping[str, str], list[tuple[float, float]]]]:
-        del query, days
-        if self.broken:
-            raise PrometheusError("bad_data: parse error")
-        return [({}, [(60.0 * at, value) for at, value in enumerate(row)]) for row in self.history]
-
-
-def found(texts: Iterable[str], prometheus: KnownPrometheus | None = None) -> list[Finding]:
-    """Findings of the areas that are tested here."""
-    read = Gathered([one for number, text in enumerate(texts) for one in documents(text, f"{number}.yaml")])
-    every = examine(inputs_of(read, prometheus=prometheus))
-    return [one for one in every if CODES[one.code].area in AREAS]
-
-
-def codes(texts: Iterable[str], prometheus: KnownPrometheus | None = None) -> list[str]:
-    return [one.code for one in found(texts, prometheus)]
-
-
-def scaled(**trigger: Any) -> Json:
-    """A ScaledObject that is right."""
-    metadata = {
-        "serverAddress": "http://prometheus.example.com:9090",
-        "query": 'sum(vllm:num_requests_waiting{namespace="llm"})',
-        "threshold": "5",
-        "ignoreNullValues": "false",
-    }
-    metadata |= trigger.pop("metadata", {})
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": "decode", "namespace": "llm"},
-        "spec": {
-            "scaleTargetRef": {"name": "decode"},
-            "minReplicaCount": 1,
-            "maxReplicaCount": 10,
-            "fallback": {"failureThreshold": 4, "replicas": 2, "behavior": "currentReplicasIfHigher"},
-            "triggers": [{"type": "prometheus", "metadata": metadata, **trigger}],
-        },
-    }
-
-
-def asking(query: str, threshold: str = "5", **more: Any) -> Json:
-    made = scaled(metadata={"query": query, "threshold": threshold}, **more)
-    if more.get("metricType") == "Value":
-        del made["spec"]["fallback"]
-    return made
-
-
-def text(*objects: Json) -> str:
-    return yaml.safe_dump_all(objects, sort_keys=False)
-
-
-def with_spec(**spec: Any) -> Json:
-    found = scaled()
-    found["spec"] |= spec
-    return found
 
 
 @pytest.mark.parametrize("code", sorted(name for name, code in CODES.items() if code.area in AREAS))
@@ -226,112 +146,6 @@ FAULTS: dict[str, tuple[Json, list[str]]] = {
 def test_a_fault_is_found_by_its_code(name: str) -> None:
     body, expected = FAULTS[name]
     assert codes([text(body)]) == expected
-
-
-def hpa(name: str = "decode", **metadata: Any) -> Json:
-    external = {"metric": {"name": "kv_use"}, "target": {"type": "AverageValue", "averageValue": "800m"}}
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": name, "namespace": "llm", **metadata},
-        "spec": {
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "decode"},
-            "minReplicas": 1,
-            "maxReplicas": 10,
-            "metrics": [{"type": "External", "external": external}],
-        },
-    }
-
-
-def test_two_scalers_of_one_workload() -> None:
-    assert codes([text(scaled(), hpa())]) == ["scaler-two-owners"]
-    other = scaled()
-    other["metadata"]["name"] = "decode-2"
-    assert codes([text(scaled(), other)]) == ["scaler-two-owners"]
-    elsewhere = scaled()
-    elsewhere["metadata"]["namespace"] = "other"
-    assert codes([text(scaled(), elsewhere)]) == []
-
-
-def test_an_hpa_that_keda_made_or_took_over_is_its_own() -> None:
-    owned = hpa("keda-hpa-decode", ownerReferences=[{"kind": "ScaledObject", "name": "decode"}])
-    assert codes([text(scaled(), owned)]) == []
-    handed = scaled()
-    handed["metadata"]["annotations"] = {"scaledobject.keda.sh/transfer-hpa-ownership": "true"}
-    handed["spec"]["advanced"] = {"horizontalPodAutoscalerConfig": {"name": "decode"}}
-    assert codes([text(handed, hpa())]) == []
-
-
-def test_the_same_object_in_two_files_is_one_owner() -> None:
-    assert codes([text(scaled()), text(scaled())]) == []
-
-
-def adapter(series: str, query: str, name: str = "kv_use") -> str:
-    return json.dumps({"externalRules": [{"seriesQuery": series, "metricsQuery": query, "name": {"as": name}}]})
-
-
-def test_a_threshold_of_an_hpa_is_held_against_the_adapters_query() -> None:
-    rule = adapter("vllm:kv_cache_usage_perc", "max(<<.Series>>{<<.LabelMatchers>>})")
-    assert codes([text(hpa()), rule]) == ["scaler-ratio-cannot-scale"]
-    by_value = hpa()
-    by_value["spec"]["metrics"][0]["external"]["target"] = {"type": "Value", "value": "800m"}
-    assert codes([text(by_value), rule]) == []
-
-
-def test_an_adapter_may_serve_what_it_likes_beside_keda_but_external_metrics() -> None:
-    custom = yaml.safe_dump({"rules": [{"seriesQuery": "vllm:num_requests_waiting"}]})
-    assert codes([text(scaled()), custom]) == []
-    assert codes([text(scaled()), adapter("vllm:num_requests_waiting", "sum(<<.Series>>)")]) == [
-        "scaler-two-servers"
-    ]
-
-
-def test_queries_of_the_adapter_are_examined_like_others() -> None:
-    """A pattern that is one name is that name; the placeholders are filled in."""
-    (rule,) = inputs_of(gather([str(CASES / "41-colon-underscore-and-total" / "adapter.yaml")])).queries
-    assert rule.text == 'sum(vllm:num_requests_waiting{namespace!=""}) by (pod)'
-    assert rule.place.line == 10
-
-
-def test_the_reported_case_of_an_empty_result() -> None:
-    """KEDA makes 0 of an empty vector, and at 0 replicas the series of the pods are empty."""
-    case = CASES / "38-keda-empty-result-becomes-zero"
-    expected = json.loads((case / "expected.json").read_text())
-    answer = json.loads((case / "prometheus_response.json").read_text())["data"]["result"]
-    assert query_value([float(one["value"][1]) for one in answer], ignore_null=True) == expected["keda_value"]
-    findings = found([(case / "scaledobject.yaml").read_text()])
-    names = {"scaler-null-is-zero": "ignoreNullValues", "scaler-blind-at-zero": "scale_from_zero"}
-    assert sorted(names[one.code] for one in findings) == sorted(expected["lint"])
-    assert [one.place.line for one in findings] == [8, 14]
-    assert [one.mended for one in findings] == ["minReplicaCount: 1", 'ignoreNullValues: "false"']
-
-
-def test_prometheus_counts_the_elements() -> None:
-    query = asking("job:waiting:sum")
-    assert codes([text(query)], KnownPrometheus(now=[1.0])) == []
-    (one,) = found([text(query)], KnownPrometheus(now=[1.0, 2.0]))
-    assert (one.code, one.evidence) == ("scaler-several-elements", "it gives 2 now")
-    assert codes([text(asking("vllm:num_requests_waiting"))], KnownPrometheus(now=[1.0])) == []
-
-
-WEEK: dict[str, tuple[list[list[float]], list[str]]] = {
-    "never near": ([[0.0, 0.1, 0.3]], ["scaler-threshold-unreachable"]),
-    "quiet": ([[0.0, 2.0, 4.0]], []),
-    "busy at times": ([[0.0, 30.0, 90.0]], []),
-    "always": ([[60.0, 70.0, 90.0]], ["scaler-threshold-always-exceeded"]),
-    "no history": ([], []),
-    "several": ([[60.0], [60.0]], []),
-}
-
-
-@pytest.mark.parametrize("name", WEEK)
-def test_a_week_of_history_tells(name: str) -> None:
-    history, expected = WEEK[name]
-    findings = found([text(asking("job:waiting:sum"))], KnownPrometheus(history=history))
-    assert [one.code for one in findings] == expected
-    assert [one.severity for one in findings if one.code.endswith("unreachable")] == [
-        Severity.WARNING for code in expected if code.endswith("unreachable")
-    ]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from deploy.chart.helm_chart import VALUES, template
-from deploy.doctor.test_scaler_findings import found
+from deploy.doctor.scaler_objects import found
 from specwatch_alerts.alertmanager_config import alertmanager_yaml
 from specwatch_alerts.origin import Origin
 from specwatch_alerts.routing import Receivers, Routing

@@ -172,3 +172,8 @@ def test_sarif_names_places_as_addresses() -> None:
     one = found("metric-unknown", Where("standard input", 3), "m")
     (result,) = json.loads(sarif_text([one]))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "standard%20input"
+
+
+def test_an_engine_of_which_no_version_is_told_apart_has_none_in_the_head() -> None:
+    head = run(Wanted(queries=('sum(nv_trt_llm_request_metrics{request_type="waiting"})',)), print).head
+    assert "Triton's TensorRT-LLM backend (--engine" in head

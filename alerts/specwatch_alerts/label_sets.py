@@ -5,19 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, Subquery
-from specwatch_deploy.doctor.knowledge import Knowledge
-from specwatch_deploy.doctor.metric_name import owner_of
+from specwatch_alerts.lint_context import LintContext
+from specwatch_alerts.promql_tree import Aggregate, Binary, Call, Node, Selector, Subquery, Text
 
-_TARGET: Final = frozenset({"instance", "job"})
-"""Labels that Prometheus gives to every series that it scrapes."""
-_SOMETIMES: Final = frozenset(
-    {"dp_rank", "engine", "moe_ep_rank", "pid", "pp_rank", "priority", "status", "tp_rank"}
-)
-"""Labels of engines that depend on how they are started: captured pages lack one or another."""
+_COUNTS_VALUES: Final = "count_values"
 _KEEPS: Final = frozenset({"bottomk", "limit_ratio", "limitk", "topk"})
 _SETS: Final = frozenset({"and", "unless", ">", "<", ">=", "<=", "==", "!="})
-_UNKNOWN: Final = frozenset({"absent", "absent_over_time", "info", "label_join", "label_replace"})
+_NAMED: Final = frozenset({"label_join", "label_replace"})
+_UNKNOWN: Final = frozenset({"absent", "absent_over_time", "info"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,63 +28,63 @@ class LabelSet:
     possible: frozenset[str] | None = None
 
 
-def label_set(node: Node, known: Knowledge) -> LabelSet:
-    """Labels of a result, as far as the engines' tables tell."""
+def label_set(node: Node, context: LintContext) -> LabelSet:
+    """Labels of a result, as far as the context tells."""
     match node:
         case Selector():
-            found = _of_selector(node, known)
+            found = _of_selector(node, context)
         case Aggregate():
-            found = _of_aggregate(node, known)
+            found = _of_aggregate(node, context)
         case Call():
-            found = _of_call(node, known)
+            found = _of_call(node, context)
         case Subquery():
-            found = label_set(node.argument, known)
+            found = label_set(node.argument, context)
         case Binary():
-            found = _of_binary(node, known)
+            found = _of_binary(node, context)
         case _:
             found = LabelSet()
     return found
 
 
-def _of_selector(node: Selector, known: Knowledge) -> LabelSet:
-    owner = owner_of(node.name)
-    if owner is None or node.name in known.recorded:
-        return LabelSet()
-    rows = known.rows(owner)
-    if not rows or any(row.labels is None or "*" in row.labels for row in rows):
-        return LabelSet()
-    shared = frozenset.intersection(*(frozenset(row.labels or ()) for row in rows)) - _SOMETIMES
+def _of_selector(node: Selector, context: LintContext) -> LabelSet:
     asked = {one.label for one in node.matchers if one.operator == "=" and one.value}
     gone = {one.label for one in node.matchers if one.operator == "=" and not one.value}
-    possible = known.labels(node.name)
-    le = {"le"} if node.name.endswith("_bucket") else set()
-    return LabelSet((shared | _TARGET | le | asked) - gone, None if possible is None else possible | asked)
+    certain, possible = context.certain(node.name), context.labels(node.name)
+    if possible is None:
+        return LabelSet()
+    return LabelSet((certain | asked) - gone if certain else frozenset(), possible | asked)
 
 
-def _of_aggregate(node: Aggregate, known: Knowledge) -> LabelSet:
-    below = label_set(node.argument, known)
+def _of_aggregate(node: Aggregate, context: LintContext) -> LabelSet:
+    below = label_set(node.argument, context)
     named = frozenset(node.labels or ())
     if node.operator in _KEEPS:
         return below
+    if node.operator == _COUNTS_VALUES:  # the values become a label, whose name is not in the tree
+        return LabelSet()
     if node.without:
         return LabelSet(below.certain - named, None if below.possible is None else below.possible - named)
     return LabelSet(below.certain & named, named)
 
 
-def _of_call(node: Call, known: Knowledge) -> LabelSet:
+def _of_call(node: Call, context: LintContext) -> LabelSet:
     if node.function in _UNKNOWN or not node.arguments:
         return LabelSet()
+    if node.function in _NAMED:
+        below, new = label_set(node.arguments[0], context), node.arguments[1]
+        named = {new.value} if isinstance(new, Text) else set()
+        return LabelSet(frozenset(), None if below.possible is None else below.possible | named)
     if node.function == "vector":
         return LabelSet(frozenset(), frozenset())
-    below = label_set(node.arguments[-1 if node.function == "histogram_quantile" else 0], known)
+    below = label_set(node.arguments[-1 if node.function == "histogram_quantile" else 0], context)
     if node.function == "histogram_quantile":
         gone = frozenset({"le"})
         return LabelSet(below.certain - gone, None if below.possible is None else below.possible - gone)
-    return below if node.function != "quantile_over_time" else label_set(node.arguments[1], known)
+    return below if node.function != "quantile_over_time" else label_set(node.arguments[1], context)
 
 
-def _of_binary(node: Binary, known: Knowledge) -> LabelSet:
-    left, right = label_set(node.left, known), label_set(node.right, known)
+def _of_binary(node: Binary, context: LintContext) -> LabelSet:
+    left, right = label_set(node.left, context), label_set(node.right, context)
     if is_scalar(node.right) or node.operator in _SETS:
         return left
     if is_scalar(node.left):
@@ -98,7 +93,8 @@ def _of_binary(node: Binary, known: Knowledge) -> LabelSet:
         both = None if left.possible is None or right.possible is None else left.possible | right.possible
         return LabelSet(left.certain & right.certain, both)
     if node.matched:
-        return LabelSet()
+        many = right.possible if node.right_many else left.possible
+        return LabelSet(frozenset(), None if many is None else many | set(node.brought))
     return LabelSet(left.certain | right.certain, left.possible if right.possible is None else right.possible)
 
 
@@ -110,7 +106,7 @@ def keeps(node: Node, label: str) -> bool:
         case Aggregate():
             named = node.labels is not None and (label in node.labels) != node.without
             return (named or node.operator in _KEEPS) and keeps(node.argument, label)
-        case Call() if node.function not in _UNKNOWN and node.arguments:
+        case Call() if node.function not in _UNKNOWN | _NAMED and node.arguments:
             return keeps(node.arguments[-1 if node.function == "histogram_quantile" else 0], label)
         case Subquery():
             return keeps(node.argument, label)
