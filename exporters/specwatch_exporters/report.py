@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from specwatch_exporters.acceptance import Tally
-from specwatch_exporters.bench_run import BenchRun
 from specwatch_exporters.notices import Notice
 
 Fact = bool | float | str | tuple[int, ...] | None
+
+if TYPE_CHECKING:
+    from specwatch_exporters.bench_run import BenchRun  # a sidecar reads no benchmark's result
 
 
 class State(StrEnum):
