@@ -74,6 +74,8 @@ POLICY = FallbackSettings(
 )
 MOVING = TransitionSettings(watch_s=3.0, watch_most_s=8.0, settle_s=20.0, backoff_s=1.0)
 LIMITS = HealthLimits(requests=10, p99_ratio=50.0)
+BETWEEN_PROBES_S = (5.0, 11.0)
+"""Before the next probe: an engine has time to stop, and the last one's requests are done."""
 UNTIL_MEASURED = Bounds(1.05, 1.2, 1.35)
 
 
@@ -97,6 +99,14 @@ class Scene:
         memory = self.controller.view.memory
         moving = memory is None or memory.transition is not None or memory.policy.probe_began is not None
         return not moving and self.share(level) > 0.999
+
+    def rests_on(self, level: Level) -> bool:
+        """Whether it has settled, and no request of a probe breaks if the other engine stops now."""
+        view = self.controller.view
+        due = None if view.memory is None else view.memory.policy.probe_at
+        return (
+            self.settled_on(level) and due is not None and BETWEEN_PROBES_S[0] < due - view.at < BETWEEN_PROBES_S[1]
+        )
 
     def drifted(self) -> bool:
         found = self.watch.judgements(time.monotonic())
@@ -223,7 +233,7 @@ def test_a_stale_draft_is_left_for_ngram_and_a_good_one_is_returned_to(scene: Sc
         f"all of it is moved after {away - stale:.1f} s",
     )
 
-    until(lambda: scene.settled_on(Level.NGRAM), "no probe is under way")
+    until(lambda: scene.rests_on(Level.NGRAM), "no probe is under way or due")
     load.think_s = LIGHT_THINK_S
     scene.restart(GOOD_SIGMA)  # under load, which is elsewhere
     load.think_s = 0.0
