@@ -6,7 +6,7 @@ import pytest
 
 from bench.matrix_text import written
 from specwatch_bench import run_matrix
-from specwatch_cli import main
+from tools.command_run import status_of
 
 TEXT = """
 name: small
@@ -19,10 +19,7 @@ levels: [{concurrency: 2, seconds: 0.3, warmup: 0, drain: 5}]
 
 
 def specwatch(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["specwatch", "bench", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main.run()
-    return int(caught.value.code or 0)
+    return status_of(monkeypatch, "bench", "run", *arguments)
 
 
 def test_a_matrix_runs_from_the_command_line_and_lists_what_is_known(

@@ -16,11 +16,11 @@ from specwatch_bench.profile_estimate import estimate
 from specwatch_bench.profile_steps import steps_of
 from specwatch_bench.profile_table import StepTable, profile_of, read_table, table_lines
 from specwatch_bench.request_record import OK, RequestRecord
-from specwatch_cli import main
 from specwatch_detectors.payoff import profile_file
 from specwatch_detectors.payoff.payoff import speedup
 from specwatch_detectors.payoff.profile_file import load_profile
 from specwatch_detectors.payoff.step_cost import Cost, Load
+from tools.command_run import status_of
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
 PROFILES = Path(profile_file.__file__).parent / "profiles"
@@ -159,10 +159,7 @@ def test_the_error_of_few_steps_is_larger_than_that_of_many() -> None:
 
 
 def specwatch(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["specwatch", "bench", "profile", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main.run()
-    return int(caught.value.code or 0)
+    return status_of(monkeypatch, "bench", "profile", *arguments)
 
 
 def test_the_command_prints_the_table_and_writes_a_profile(

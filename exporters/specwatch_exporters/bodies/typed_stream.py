@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +9,7 @@ from specwatch_exporters.bodies.record import RequestRecord
 from specwatch_exporters.bodies.sse import DONE
 from specwatch_exporters.bodies.stream import StreamReading
 from specwatch_exporters.bodies.typed_events import MessageEvents, ResponseEvents
+from specwatch_exporters.json_text import decode
 
 _MESSAGES: Final = ("message_", "content_block_")
 _RESPONSES: Final = "response."
@@ -67,8 +67,5 @@ def stream_reading(events: list[str]) -> StreamReading | TypedStream:
 
 
 def _decoded(data: str) -> dict[str, object] | None:
-    try:
-        event = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
+    event = decode(data)
     return event if isinstance(event, dict) else None

@@ -8,8 +8,8 @@ import pytest
 
 from deploy.actuators.kube_docs import PAGE, configuration, rendered, tables
 from deploy.actuators.kube_server import KubeServer
-from specwatch_cli import main
 from specwatch_deploy.actuators.kube_role import roles
+from tools.command_run import status_of
 
 
 def test_patches_and_role_are_those_of_the_levers(kube: KubeServer) -> None:
@@ -38,11 +38,7 @@ services = { draft = "a", ngram = "b" }
 
 
 def role(monkeypatch: pytest.MonkeyPatch, config: Path) -> int:
-    """Status of `specwatch fallback role`."""
-    monkeypatch.setattr("sys.argv", ["specwatch", "fallback", "role", "--config", str(config)])
-    with pytest.raises(SystemExit) as ended:
-        main.run()
-    return int(ended.value.code or 0)
+    return status_of(monkeypatch, "fallback", "role", "--config", str(config))
 
 
 def test_a_role_per_namespace_from_a_file(
