@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from specwatch_deploy.doctor.engine import SPELLINGS
+from specwatch_exporters.json_text import decode
 
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _PREFIXES: Final = tuple(prefix for prefixes in SPELLINGS.values() for prefix in prefixes)
@@ -39,10 +40,7 @@ def _of_lines(text: str) -> Iterator[str]:
 
 
 def _of_json(text: str) -> Iterator[str]:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return
+    body = decode(text)
     data = body.get("data") if isinstance(body, Mapping) and body.get("status") == "success" else body
     if isinstance(data, Mapping):
         found = data.get("result")
